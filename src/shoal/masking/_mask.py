@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,7 +43,7 @@ class Masked:
         a figure of the original.
     """
 
-    table: pa.Table
+    table: pa.Table = field(repr=False)
     steps: tuple[str, ...]
     promises: tuple[str, ...]
     risk: MaskingRisk
@@ -96,13 +96,17 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
     """
     if not steps:
         raise ParameterError("`mask` needs at least one step, for example `TopCode`.")
-    rows = _sorted(table.to_arrow())  # numbers are drawn for records, not for the places where they stand
+    rows = table.to_arrow()
+    problems = [f"column `{each.name}` holds lists or structures" for each in rows.schema if each.type.num_fields]
+    for name in dict.fromkeys([*(c for step in steps for c in step.reads), *known]):
+        if name not in rows.column_names:
+            problems.append(f"the table has no column `{name}`")
+        elif pa.types.is_binary(rows[name].type) or pa.types.is_large_binary(rows[name].type):
+            problems.append(f"column `{name}` holds bytes")
+    if problems:
+        raise DataError(problems)
+    rows = _sorted(rows)  # numbers are drawn for records, not for the places where they stand
     before = {name: rows[name].combine_chunks() for name in rows.column_names}
-    missing = [
-        name for name in dict.fromkeys([*(c for step in steps for c in step.reads), *known]) if name not in before
-    ]
-    if missing:
-        raise DataError([f"the table has no column `{name}`" for name in missing])
     after, entries, said = dict(before), list[StepEntry](), list[str]()
     for step in steps:
         entries.append(StepEntry.of(step, step.detail(after)))
@@ -148,7 +152,7 @@ class StepEntry:
 
     step: str
     parameters: Mapping[str, object]
-    detail: Mapping[str, object]
+    detail: Mapping[str, object] = field(repr=False)
     description: str
     promise: str
 

@@ -290,7 +290,7 @@ def check_rendered(evidence: Evidence) -> list[Check]:
 
 
 def _compared(path: Path, text: str) -> Check:
-    same = path.is_file() and path.read_text(encoding="utf-8") == text
+    same = path.is_file() and path.read_bytes() == text.encode()
     detail = "says what the data and the certificate say" if same else "does not say what the data and certificate say"
     return Check(subject=path.name, passed=same, detail=detail)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -398,3 +399,15 @@ def test_the_same_records_in_another_order_are_masked_alike(step: Any) -> None:
         for order in (np.arange(60), draw.permutation(60))
     ]
     assert made[0].equals(made[1])
+
+
+@pytest.mark.parametrize(("values", "problem"), [([[1], [2]], "lists or structures"), ([b"\xff", b"a"], "bytes")])
+def test_values_that_are_no_text_are_refused(values: list[Any], problem: str) -> None:
+    table = shoal.read(pa.table({"x": values}))
+    with pytest.raises(DataError, match=f"column `x` holds {problem}"):
+        shoal.mask(table, Pram(column="x", keep=0.5))
+
+
+def test_the_repr_of_a_masked_table_shows_no_value() -> None:
+    table = shoal.read(pa.table({"town": ["Ulm", "Rome", "Ulm"]}))
+    assert not {"Ulm", "Rome"} & {*re.findall(r"\w+", repr(shoal.mask(table, Pram(column="town", keep=0.5))))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -22,6 +23,13 @@ TOWN = Schema(attributes=(Attribute(name="town", role=Role.QUASI_IDENTIFIER),))
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = shoal.read(pa.table({"town": ["Ulm", "Ulm", "Bonn", "Bonn"]}), schema=TOWN)
     return shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path_factory.mktemp("verify") / "release")
+
+
+@pytest.mark.parametrize("name", ["summary.txt", "report.html"])
+def test_a_file_that_is_no_text_any_more_fails(release: Path, tmp_path: Path, name: str) -> None:
+    forged = shutil.copytree(release, tmp_path / "forged")
+    (forged / name).write_bytes(b"\xff")
+    assert {check.subject for check in shoal.verify(forged).checks if not check.passed} == {name}
 
 
 def test_a_machine_without_room_for_temporary_files_is_not_the_release_s_fault(
