@@ -11,11 +11,11 @@ from ._by_block import Coordinate as Coordinate
 from ._by_block import DraftedBlocks as DraftedBlocks
 from ._by_block import Plane as Plane
 from ._by_block import in_blocks as in_blocks
-from ._by_block import sampled as sampled
 from ._by_record import EncodedRecords as EncodedRecords
 from ._by_record import encode_records as encode_records
 from ._by_record import join_classes as join_classes
 from ._by_record import release_records as release_records
+from ._by_record import sampled as sampled
 from ._by_record import sorted_records as sorted_records
 from ._classes import Classes as Classes
 from ._classes import ClassHistogram as ClassHistogram

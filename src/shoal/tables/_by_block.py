@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.hierarchies import Hierarchy, leaf_codes
-from shoal.kernels import Counts
-from shoal.schema import Kind, Schema
+from shoal.kernels import Codes, Counts, Floats
+from shoal.schema import Attribute, Kind
 from shoal.tables._apply import look_up
+from shoal.tables._by_record import release_beside, taken_from
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
-from shoal.tables._engine import ROW, builtin, key, quiet, sorted_by_values
-from shoal.tables._keyed import check_identifiers, pseudonyms
+from shoal.tables._engine import ROW, builtin, fetched, figures, key, quiet
+from shoal.tables._holders import tallied
 from shoal.tables._people import CrowdCounts, crowds, gathered, kinds
-from shoal.tables._spark import SparkEngine
+from shoal.tables._spark import SparkEngine, hashed
 from shoal.tables._table import Table, numbered
 from shoal.tables._values import class_sizes
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-Points = npt.NDArray[np.float64]
 Task = Callable[[pa.Table], pa.Table]
-TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +57,11 @@ class Coordinate:
     centre: float
     scale: float
 
-    def places(self, numbers: Points) -> Points:
+    def places(self, numbers: Floats) -> Floats:
         """Return the coordinate of records whose numbers are these, NaN where missing."""
         absent = np.isnan(numbers)
-        return np.asarray(
-            ((absent * 1.0 if self.missing else np.where(absent, self.centre, numbers)) - self.centre) * self.scale
-        )
+        values = absent * 1.0 if self.missing else np.where(absent, self.centre, numbers)
+        return np.asarray((values - self.centre) * self.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +85,9 @@ Block = int | Plane
 class Blocks:
     """The records of a table on Spark as numbers that can be divided into blocks."""
 
-    #: The table, with numbers on its records.
+    #: The table, with numbers on its records, and its engine.
     table: Table
+    engine: SparkEngine
     #: The columns that are numbers here: numbers, days since 1970, ranks, and leaves of categories in the order of
     #: their tree.
     names: tuple[str, ...]
@@ -106,36 +104,29 @@ class Blocks:
     #: Whether ``who`` of the records says whose they are; then it is the hash of this that settles ties.
     persons: bool = False
 
-    def combinations(self, names: Sequence[str]) -> tuple[npt.NDArray[np.int32], Counts]:
+    def combinations(self, names: Sequence[str]) -> tuple[Codes, Counts]:
         """Return the different combinations of codes of sensitive attributes, ascending, and the records of each."""
         keys = [self._secret(name) for name in names]
         counted = self.numbers.group_by(keys).aggregate(records=self.numbers.count())
-        with quiet(self.table.source.name):
-            rows = self.table.engine.fetch(counted.order_by(keys))
+        rows = fetched(self.table, counted.order_by(keys))
         codes = np.stack([rows[key].to_numpy() for key in keys], axis=1).astype(np.int32)
         return codes, rows["records"].to_numpy().astype(np.int64)
 
     def recoded(
         self,
         names: Sequence[str],
-        combinations: tuple[npt.NDArray[np.int32], Counts],
+        combinations: tuple[Codes, Counts],
         attributes: Sequence[SensitiveAttribute],
-        codes: npt.NDArray[np.integer],
+        codes: Codes | Counts,
     ) -> Blocks:
         """Give sensitive attributes other codes, by the combination that a record has.
 
-        Parameters
-        ----------
-        names, combinations
-            The sensitive attributes, and what `combinations` gave for them.
-        attributes
-            What they become, in the same order; further ones are added. Those with labels are released by these.
-        codes
-            The codes of every combination, a column for each of ``attributes``.
+        ``attributes`` are what those of ``names`` become, in the same order, and are released by their labels; further
+        ones are added. ``codes`` are the codes of every combination, a column for each of ``attributes``.
         """
         old, counts = combinations
         places = [self._secret(name) for name in names]
-        places += [f"s{j}" for j in range(len(self.sensitive), len(self.sensitive) + len(attributes) - len(names))]
+        places += [f"s{len(self.sensitive) + j}" for j in range(len(attributes) - len(names))]
         known = {f"is{j}": pa.array(column) for j, column in enumerate(old.T)}
         known |= {f"becomes{j}": pa.array(column.astype(np.int32)) for j, column in enumerate(codes.T)}
         with quiet(self.table.source.name):
@@ -147,7 +138,7 @@ class Blocks:
             stored = self.table.engine.keep(joined.select(**kept, **new))
         found = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
         for place, attribute, column in zip(places, attributes, codes.T, strict=True):
-            found[place] = attribute, np.bincount(column, weights=counts, minlength=attribute.size).astype(np.int64)
+            found[place] = attribute, tallied(column, counts, attribute.size)
         secrets, totals = zip(*found.values(), strict=True)
         return replace(
             self, numbers=stored, sensitive=secrets, totals=totals, relabelled=tuple(attributes[: len(names)])
@@ -163,8 +154,7 @@ class Blocks:
             column = self.numbers[f"v{i}"]
             asked |= {f"n{i}": column.count(), f"m{i}": column.mean(), f"s{i}": column.std(how="pop")}
             asked |= {f"low{i}": column.min(), f"high{i}": column.max()}
-        with quiet(self.table.source.name):
-            (row,) = self.table.engine.fetch(self.numbers.aggregate(**asked)).to_pylist()
+        row = figures(self.table, self.numbers.aggregate(**asked))
         found = [
             ColumnMoments(
                 count=int(row[f"n{i}"]),
@@ -176,68 +166,52 @@ class Blocks:
         ]
         return int(row["records"]), found
 
-    def sample(self, axes: Sequence[Coordinate], share: float) -> Points:
+    def sample(self, axes: Sequence[Coordinate], share: float) -> Floats:
         """Return the coordinates of about this share of the records, and last the number that settles ties.
 
         The sample is chosen by a hash of the records' numbers: it is the same at a second look.
         """
-        coordinates = self._coordinates(axes)
-        chosen = self.numbers.select(
-            **{ROW: self.numbers[ROW]}, **{f"p{i}": each for i, each in enumerate(coordinates)}
-        )
+        coordinates = {f"p{i}": each for i, each in enumerate(self._coordinates(axes))}
+        chosen = self.numbers.select(ROW, **coordinates)
         if share < 1.0:
-            chosen = chosen.filter(_hashed(self.numbers[ROW], 0) < share)
-        with quiet(self.table.source.name):
-            rows = self.table.engine.fetch(chosen.order_by(ROW))
-        return np.stack([rows[f"p{i}"].to_numpy() for i in range(len(coordinates))], axis=1)
+            chosen = chosen.filter(hashed(self.numbers[ROW], 0) < share)
+        rows = fetched(self.table, chosen.order_by(ROW))
+        return np.stack([rows[name].to_numpy() for name in coordinates], axis=1)
 
     def sizes(self, axes: Sequence[Coordinate], block: Block, *, persons: bool = False) -> dict[int, int]:
         """Return how many records, or persons, every block has; blocks without any are left out."""
         placed = self._placed(axes, block)
         number = placed["who"].nunique() if persons else placed.count()
-        with quiet(self.table.source.name):
-            rows = self.table.engine.fetch(placed.group_by("block").aggregate(number=number))
+        rows = fetched(self.table, placed.group_by("block").aggregate(number=number))
         return dict(zip(rows["block"].to_pylist(), rows["number"].to_pylist(), strict=True))
 
     def classes(self, axes: Sequence[Coordinate], block: Block) -> tuple[list[int], Classes]:
         """Return the numbers of the blocks, and the blocks as classes."""
         placed = self._placed(axes, block)
-        numbers: list[int] = []
         found: dict[str, ClassHistogram] = {}
         for j, attribute in enumerate(self.sensitive):
-            counted = placed.group_by(["block", f"s{j}"]).aggregate(records=placed.count())
-            with quiet(self.table.source.name):
-                rows = self.table.engine.fetch(counted.order_by(["block", f"s{j}"]))
-            numbers, offsets = _starts(rows["block"].to_numpy())
+            keys = ["block", f"s{j}"]
+            rows = fetched(self.table, placed.group_by(keys).aggregate(records=placed.count()).order_by(keys))
+            numbers, starts = np.unique(rows["block"].to_numpy(), return_index=True)
             codes, counts = rows[f"s{j}"].to_numpy().astype(np.int32), rows["records"].to_numpy().astype(np.int64)
+            offsets = np.append(starts, len(rows)).astype(np.int64)
             found[attribute.name] = ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
-            sizes = np.add.reduceat(counts, offsets[:-1])
-        return numbers, Classes(sizes=sizes, sensitive=found)
+            sizes = np.add.reduceat(counts, starts)
+        return numbers.tolist(), Classes(sizes=sizes, sensitive=found)
 
     def cluster(
-        self,
-        axes: Sequence[Coordinate],
-        block: Block,
-        function: Task,
-        columns: Mapping[str, str],
-        keys: Sequence[str],
+        self, axes: Sequence[Coordinate], block: Block, function: Task, columns: Mapping[str, str], keys: Sequence[str]
     ) -> ClusteredBlocks:
         """Let the executors put the records of each block into classes, and say what is released for each.
 
-        Parameters
-        ----------
-        function
-            Gets ``block``, :data:`ROW`, ``v0``, ``v1``, ... and ``s0``, ``s1``, ... of the records of one block,
-            ascending by their numbers; gives ``block``, ``record``, the columns below, ``error``, a number to add up,
-            and ``s0``, ``s1``, ... and ``who`` as they were.
-        columns
-            What is made of every record, and what Spark calls the types of these columns. ``cluster``, where it is one
-            of them, is a number that no other block gives: that of the block times 2^32, and those from 0 on.
-        keys
-            The columns that tell classes apart.
+        ``function`` gets ``block``, :data:`ROW`, ``v0``, ``v1``, ... and ``s0``, ``s1``, ... of the records of one
+        block, ascending by their numbers; it gives ``block``, ``record``, ``columns``, of which Spark knows the types,
+        ``error``, a number to add up, and ``s0``, ``s1``, ... and ``who`` as they were. ``cluster``, where it is one of
+        the columns, is a number that no other block gives: that of the block times 2^32, and those from 0 on. ``keys``
+        are the columns that tell classes apart.
         """
-        more = "".join(f", s{j} int" for j in range(len(self.sensitive))) + (", who string" if self.persons else "")
-        rows = self._apply(self._placed(axes, block), "block", function, _released_types(columns) + more)
+        more = {f"s{j}": "int" for j in range(len(self.sensitive))} | ({"who": "string"} if self.persons else {})
+        rows = self._apply(self._placed(axes, block), "block", function, _made(columns) | more)
         return ClusteredBlocks(blocks=self, rows=rows, keys=tuple(keys))
 
     def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
@@ -246,17 +220,15 @@ class Blocks:
         ``function`` gets what that of `cluster` gets; it gives the same columns and ``cluster``, a number that no other
         block gives, ``width``, the squared error of the cluster, and ``q0``, ``q1``, ..., the place of its middle.
         """
-        numbers = [f"v{i} double" for i in range(len(self.names))]
-        places = [f"q{i} double" for i in range(len(axes))]
-        types = ["block int", f"{ROW} bigint", *numbers, "cluster bigint", "width double", *places]
-        rows = self._apply(self._placed(axes, block), "block", function, ", ".join(types))
+        types = {"block": "int", ROW: "bigint"} | {f"v{i}": "double" for i in range(len(self.names))}
+        types |= {"cluster": "bigint", "width": "double"} | {f"q{i}": "double" for i in range(len(axes))}
+        rows = self._apply(self._placed(axes, block), "block", function, types)
         return DraftedBlocks(blocks=self, rows=rows, axes=len(axes))
 
-    def _apply(self, records: ir.Table, group: str, function: Task, types: str) -> ir.Table:
-        engine = self.table.engine
-        assert isinstance(engine, SparkEngine)  # noqa: S101 - in_blocks asks
+    def _apply(self, records: ir.Table, group: str, function: Task, types: Mapping[str, str]) -> ir.Table:
+        made = ", ".join(f"{name} {kind}" for name, kind in types.items())
         with quiet(self.table.source.name):
-            return engine.by_group(records, group, ROW, function, types)
+            return self.engine.by_group(records, group, ROW, function, made)
 
     def _coordinates(self, axes: Sequence[Coordinate]) -> list[Any]:
         found: list[Any] = []
@@ -265,11 +237,10 @@ class Blocks:
             value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
             found.append((value - axis.centre) * axis.scale)
         whose = builtin("xxhash64", ("string",), "int64")(self.numbers["who"]) if self.persons else self.numbers[ROW]
-        return [*found, _hashed(whose, 1)]
+        return [*found, hashed(whose, 1)]
 
     def _placed(self, axes: Sequence[Coordinate], block: Block) -> ir.Table:
-        coordinates = self._coordinates(axes)
-        return self.numbers.mutate(block=_block_of(coordinates, block).cast("int32"))
+        return self.numbers.mutate(block=_block_of(self._coordinates(axes), block).cast("int32"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -280,14 +251,12 @@ class DraftedBlocks:
     rows: ir.Table
     axes: int
 
-    def widest(self, number: int) -> tuple[Points, npt.NDArray[np.int64]]:
+    def widest(self, number: int) -> tuple[Floats, Counts]:
         """Return the widths of some clusters, greatest first, and how many records each has."""
         import ibis
 
         clusters = self.rows.group_by("cluster").aggregate(width=self.rows["width"].max(), records=self.rows.count())
-        asked = clusters.order_by([ibis.desc("width"), "cluster"]).limit(number)
-        with quiet(self.blocks.table.source.name):
-            rows = self.blocks.table.engine.fetch(asked)
+        rows = fetched(self.blocks.table, clusters.order_by([ibis.desc("width"), "cluster"]).limit(number))
         return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
 
     def repaired(
@@ -299,11 +268,11 @@ class DraftedBlocks:
         ``function`` gets the columns of `draft`, and gives those that `Blocks.cluster` asks for; ``cluster`` is that of
         the draft.
         """
-        coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), _hashed(self.rows["cluster"], 1)]
+        coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), hashed(self.rows["cluster"], 1)]
         place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
-        gathered = self.rows.mutate(gathered=place.cast("int32"))
-        made = self.blocks._apply(gathered, "gathered", function, _released_types(columns))
-        return ClusteredBlocks(blocks=self.blocks, rows=made, keys=tuple(keys))
+        placed = self.rows.mutate(gathered=place.cast("int32"))
+        rows = self.blocks._apply(placed, "gathered", function, _made(columns))
+        return ClusteredBlocks(blocks=self.blocks, rows=rows, keys=tuple(keys))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -317,10 +286,9 @@ class ClusteredBlocks:
 
     def summary(self) -> tuple[int, int, float]:
         """Return how many blocks there were, the records of the largest, and the sum of the errors."""
-        sizes = self.rows.group_by("block").aggregate(records=self.rows.count(), error=self.rows["error"].sum())
-        asked = sizes.aggregate(blocks=sizes.count(), largest=sizes["records"].max(), error=sizes["error"].sum())
-        with quiet(self.blocks.table.source.name):
-            (row,) = self.blocks.table.engine.fetch(asked).to_pylist()
+        each = self.rows.group_by("block").aggregate(records=self.rows.count(), error=self.rows["error"].sum())
+        asked = {"blocks": each.count(), "largest": each["records"].max(), "error": each["error"].sum()}
+        row = figures(self.blocks.table, each.aggregate(**asked))
         return int(row["blocks"]), int(row["largest"]), float(row["error"])
 
     def class_sizes(self) -> tuple[Counts, Counts]:
@@ -328,7 +296,7 @@ class ClusteredBlocks:
         return class_sizes(replace(self.blocks.table, expression=self.rows), list(self.keys))
 
     def crowds(self) -> CrowdCounts:
-        """Return how many persons the released classes have, and what the records of a person tell."""
+        """Return how many persons the released classes have, and what their records tell."""
         return crowds(replace(self.blocks.table, expression=self.rows), self.keys, "who")
 
     def histograms(self) -> dict[str, tuple[Classes, Counts]]:
@@ -341,23 +309,19 @@ class ClusteredBlocks:
             counted = self.rows.group_by([*self.keys, f"s{j}"]).aggregate(records=self.rows.count())
             most = int(self.blocks.totals[j].sum()) + 1
             pairs = counted.mutate(pair=counted[f"s{j}"].cast("int64") * most + counted["records"])
-            with quiet(self.blocks.table.source.name):
-                times, lists = kinds(self.blocks.table, gathered(pairs, list(self.keys), "pair"))
+            times, lists = kinds(self.blocks.table, gathered(pairs, list(self.keys), "pair"))
             flat = lists.flatten().to_numpy()
             offsets = np.append(0, np.cumsum(lists.value_lengths().to_numpy())).astype(np.int64)
             codes, counts = (flat // most).astype(np.int32), (flat % most).astype(np.int64)
-            values = ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
-            sizes = np.add.reduceat(counts, offsets[:-1])
-            found[attribute.name] = Classes(sizes=sizes, sensitive={attribute.name: values}), times
+            values = {attribute.name: ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)}
+            found[attribute.name] = Classes(sizes=np.add.reduceat(counts, offsets[:-1]), sensitive=values), times
         return found
 
     def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
-        """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are,
-        ordered by all of them.
-        """
+        """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are."""
         rows, relabelled = self._relabelled(self.rows)
         replaced = relabelled | {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
-        return _release_joined(self.blocks.table, rows, names, replaced, key=key)
+        return release_beside(self.blocks.table, rows, names, replaced, key=key)
 
     def _relabelled(self, rows: ir.Table) -> tuple[ir.Table, dict[str, str]]:
         """Return rows with the labels of attributes that are released by them, and what these columns are called."""
@@ -373,32 +337,26 @@ class ClusteredBlocks:
         table = self.blocks.table
         with quiet(table.source.name):
             labelled, replaced = self._relabelled(self.rows)
-            stay = {name: f"moved{i}" for i, name in enumerate(moved) if name not in replaced}
-            theirs = {place: table.expression[name] for name, place in stay.items()}
-            given = table.engine.apart(table.expression.select(giver=table.expression[ROW], **theirs))
-            rows = self.rows.inner_join(given, [self.rows["other"] == given["giver"]])
+            rows, taken = taken_from(table, self.rows, "other", [name for name in moved if name not in replaced])
             if replaced:
-                labels = labelled.select(
-                    labelled=labelled["record"], **{each: labelled[each] for each in replaced.values()}
-                )
-                labels = table.engine.apart(labels)
+                labels = table.engine.apart(labelled.select(*replaced.values(), labelled=labelled["record"]))
                 rows = rows.inner_join(labels, [rows["other"] == labels["labelled"]])
-        return _release_joined(table, rows, names, stay | replaced, key=key)
+        return release_beside(table, rows, names, taken | replaced, key=key)
 
     def with_classes(self, parts: Sequence[Sequence[str]], link: str, *, key: bytes | None) -> list[Table]:
         """Return tables of some columns each, and first in each the class of every record, numbered from 1 on."""
         table = self.blocks.table
         with quiet(table.source.name):
             counts = self.rows.group_by("block").aggregate(classes=self.rows["cluster"].nunique())
-            found = table.engine.fetch(counts.order_by("block"))
+            found = fetched(table, counts.order_by("block"))
             ends = np.cumsum(found["classes"].to_numpy())
-            first = pa.table({"of": found["block"], "before": pa.array(np.append(0, ends[:-1]).astype(np.int64))})
-            known = table.engine.stage(first)
+            before = pa.array(np.append(0, ends[:-1]).astype(np.int64))
+            known = table.engine.stage(pa.table({"of": found["block"], "before": before}))
             joined = self.rows.inner_join(known, [self.rows["block"] == known["of"]])
             number = joined["cluster"] - joined["block"].cast("int64") * 2**32 + joined["before"] + 1
             rows, replaced = self._relabelled(joined.mutate(number=number))
             replaced[link] = "number"
-        return [_release_joined(table, rows, (link, *names), replaced, key=key) for names in parts]
+        return [release_beside(table, rows, (link, *names), replaced, key=key) for names in parts]
 
 
 def in_blocks(
@@ -409,111 +367,68 @@ def in_blocks(
 
     It takes a table on Spark, with a schema, of whose columns ``names`` all are categories, numbers, days, or texts
     with a declared order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
-
-    Raises
-    ------
-    HierarchyError
-        If values are not in the hierarchy of their column; the message counts them.
     """
-    schema = table.schema
-    if schema is None or not isinstance(table.engine, SparkEngine):
+    schema, engine = table.schema, table.engine
+    if schema is None or not isinstance(engine, SparkEngine):
         return None
     categories = [name for name in names if schema[name].kind is Kind.CATEGORICAL]
-    if any(_as_number(table, schema, name) is None for name in names if name not in categories):
+    if any(_as_number(table, schema[name]) is None for name in names):
         return None
     table = numbered(table)
-    numbers = {
-        f"v{i}": key(table.expression[name]) if name in categories else _as_number(table, schema, name)
-        for i, name in enumerate(names)
-    }
-    secret = {f"s{j}": key(table.expression[name]) for j, name in enumerate(sensitive)}
-    whose = {} if person is None else {"who": key(table.expression[person]).cast("string")}
-    chosen = table.expression.select(**{ROW: table.expression[ROW]}, **numbers, **secret, **whose)
-    leaves = _leaves(table, schema, categories)
-    secrets = [_values(table, schema, name) for name in sensitive]
-    looked = {f"v{names.index(name)}": known for name, (known, _) in leaves.items()}
-    looked |= {f"s{j}": known for j, (known, _, _) in enumerate(secrets)}
+    asked = {f"v{i}": _as_number(table, schema[name]) for i, name in enumerate(names)}
+    asked |= {f"s{j}": key(table.expression[name]) for j, name in enumerate(sensitive)}
+    asked |= {} if person is None else {"who": key(table.expression[person]).cast("string")}
+    chosen = table.expression.select(ROW, **asked)
+    columns = {name: distinct_tuples(table, (name,))[0][0] for name in (*categories, *sensitive)}
+    hierarchies = column_hierarchies(schema, [columns[name] for name in categories])
+    attributes, coded = sensitive_codes(schema, [columns[name] for name in sensitive])
+    leaves: dict[str, ColumnLeaves] = {}
+    totals: list[Counts] = []
+    looked: dict[str, pa.Table] = {}
+    for name, hierarchy in zip(categories, hierarchies, strict=True):
+        codes = leaf_codes(hierarchy, columns[name].values)
+        leaves[name] = ColumnLeaves(hierarchy=hierarchy, counts=tallied(codes, columns[name].counts, hierarchy.size))
+        looked[f"v{names.index(name)}"] = pa.table({"value": columns[name].values, "leaf": codes.astype(np.float64)})
+    for j, (name, (own, size)) in enumerate(zip(sensitive, coded, strict=True)):
+        codes = by_value(columns[name], own)
+        totals.append(tallied(codes, columns[name].counts, size))
+        looked[f"s{j}"] = pa.table({"value": columns[name].values, "leaf": codes})
     with quiet(table.source.name):
-        for column, known in looked.items():
-            joined = look_up(table, chosen, column, known)
-            chosen = joined.drop(column, "value").rename(**{column: "leaf"})
+        for place, rows in looked.items():
+            joined = look_up(table, chosen, place, rows)
+            chosen = joined.drop(place, "value").rename(**{place: "leaf"})
         # every later step reads the leaves, and need not look them up again
         stored = table.engine.keep(chosen) if looked else chosen
     return Blocks(
         table=table,
+        engine=engine,
         names=tuple(names),
         numbers=stored,
-        leaves={name: found for name, (_, found) in leaves.items()},
-        sensitive=tuple(attribute for _, attribute, _ in secrets),
-        totals=tuple(counts for _, _, counts in secrets),
+        leaves=leaves,
+        sensitive=attributes,
+        totals=tuple(totals),
         persons=person is not None,
     )
 
 
-def sampled(table: Table, most: int) -> Table:
-    """Return about so many records of a table on Spark, chosen by a hash of their numbers; other tables as they are."""
-    records = table.count() if isinstance(table.engine, SparkEngine) else 0
-    if records <= most:
-        return table
-    table = numbered(table)
-    with quiet(table.source.name):
-        return replace(table, expression=table.expression.filter(_hashed(table.expression[ROW], 0) < most / records))
+def _made(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return all columns that executors make of records, and what Spark calls their types."""
+    return {"block": "int", "record": "bigint", **columns, "error": "double"}
 
 
-def _values(table: Table, schema: Schema, name: str) -> tuple[pa.Table, SensitiveAttribute, Counts]:
-    """Return the distinct values of a sensitive column with the code of each, and how many records every code has."""
-    columns, _ = distinct_tuples(table, (name,))
-    (attribute,), ((codes, size),) = sensitive_codes(schema, columns)
-    own = by_value(columns[0], codes)
-    counts = np.bincount(own, weights=columns[0].counts, minlength=size).astype(np.int64)
-    return pa.table({"value": columns[0].values, "leaf": own}), attribute, counts
-
-
-def _starts(numbers: npt.NDArray[np.integer]) -> tuple[list[int], Counts]:
-    """Return the different numbers of an ascending array, and where each starts, with its end."""
-    found, starts = np.unique(numbers, return_index=True)
-    return found.tolist(), np.append(starts, len(numbers)).astype(np.int64)
-
-
-def _leaves(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, tuple[pa.Table, ColumnLeaves]]:
-    """Return the distinct values of columns with the leaf of each, and how many records every leaf has."""
-    columns = [column for name in names for column in distinct_tuples(table, (name,))[0]]
-    found: dict[str, tuple[pa.Table, ColumnLeaves]] = {}
-    for column, hierarchy in zip(columns, column_hierarchies(schema, columns), strict=True):
-        codes = leaf_codes(hierarchy, column.values)
-        counts = np.bincount(codes, weights=column.counts, minlength=hierarchy.size).astype(np.int64)
-        known = pa.table({"value": column.values, "leaf": codes.astype(np.float64)})
-        found[column.name] = known, ColumnLeaves(hierarchy=hierarchy, counts=counts)
-    return found
-
-
-def _released_types(columns: Mapping[str, str]) -> str:
-    made = "".join(f"{name} {kind}, " for name, kind in columns.items())
-    return f"block int, record bigint, {made}error double"
-
-
-# -- expressions
-
-
-def _as_number(table: Table, schema: Schema, name: str) -> Any:
+def _as_number(table: Table, attribute: Attribute) -> Any:
+    """Return a column as numbers, of categories the values, which are looked up; None where it cannot be."""
     import ibis
 
-    attribute = schema[name]
-    if attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        return _number(table, name)
-    column = table.expression[name]
-    declared = attribute.domain.values if attribute.domain is not None else None
-    if attribute.kind is not Kind.ORDINAL or declared is None or not column.type().is_string():
-        return None
-    # whole numbers: Spark takes 1.0 for a decimal
-    return ibis.cases(*((column == value, rank) for rank, value in enumerate(declared))).cast("float64")
-
-
-def _number(table: Table, name: str) -> Any:
-    import ibis
-
-    column = table.expression[name]
+    column = table.expression[attribute.name]
     kind = column.type()
+    if attribute.kind is Kind.CATEGORICAL:
+        return key(column)
+    if attribute.kind is Kind.ORDINAL:
+        declared = attribute.domain.values if attribute.domain is not None and kind.is_string() else None
+        # whole numbers: Spark takes 1.0 for a decimal
+        ranks = [(column == value, rank) for rank, value in enumerate(declared or ())]
+        return ibis.cases(*ranks).cast("float64") if ranks else None
     if kind.is_boolean():
         return column.cast("int8").cast("float64")
     if kind.is_numeric():
@@ -525,12 +440,6 @@ def _number(table: Table, name: str) -> Any:
     return None
 
 
-def _hashed(numbers: ir.IntegerValue, seed: int) -> Any:
-    """Return a number in [0, 1) that looks random and depends on nothing but a whole number; seeds give others."""
-    mixed = builtin("xxhash64", ("int64", "int64"), "int64")(numbers, seed)
-    return (mixed & (int(TIES) - 1)).cast("float64") / TIES
-
-
 def _block_of(coordinates: Sequence[Any], block: Block) -> Any:
     import ibis
 
@@ -538,25 +447,3 @@ def _block_of(coordinates: Sequence[Any], block: Block) -> Any:
         return ibis.literal(block, type="int32")
     below, above = (_block_of(coordinates, part) for part in (block.below, block.above))
     return (coordinates[block.axis] < block.border).ifelse(below, above)
-
-
-def _release_joined(
-    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None = None
-) -> Table:
-    """As :func:`~shoal.tables.release_records`, for new values that lie beside the table.
-
-    ``rows`` has the number of every record as ``record``; ``replaced`` says which of its columns stands for a column.
-    """
-    check_identifiers(table, names, key)
-    with quiet(table.source.name):
-        records = pseudonyms(table, table.expression, list(names), key)
-        # new names, so that no column of the table can be taken for one of the new values
-        kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
-        old = records.select(old_record=records[ROW], **kept)
-        new = rows.select(
-            new_record=rows["record"],
-            **{f"new{i}": rows[replaced[name]] for i, name in enumerate(names) if name in replaced},
-        )
-        joined = old.inner_join(new, [old["old_record"] == new["new_record"]])
-        chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
-        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)

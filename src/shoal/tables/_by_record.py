@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +12,20 @@ import pyarrow as pa
 
 from shoal.errors import Exhausted
 from shoal.hierarchies import Hierarchy, leaf_codes
+from shoal.kernels import Integers
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
-from shoal.tables._columns import _column, check_columns, column_hierarchies, schema_of, sensitive_codes
+from shoal.tables._columns import check_columns, column_hierarchies, column_of, schema_of, sensitive_codes
 from shoal.tables._encode import tuples_that_fit
-from shoal.tables._engine import OURS, ROW, quiet, sorted_by_values
+from shoal.tables._engine import ROW, fetched, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._people import household_of, person_of
-from shoal.tables._spark import SparkEngine
+from shoal.tables._spark import SparkEngine, hashed
 from shoal.tables._table import Table, numbered
 
-Numbers = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -33,19 +35,19 @@ class EncodedRecords:
     #: The table, with numbers on its records.
     table: Table
     #: The number of each record, which leads back to it.
-    rows: Numbers
+    rows: Integers
     #: One per quasi-identifier: its levels, and its distinct values with their leaves.
     hierarchies: tuple[Hierarchy, ...]
     dictionaries: tuple[Dictionary, ...]
     #: ``places[i, j]`` is the value of record i in dictionary j.
-    places: Numbers
+    places: Integers
     #: The sensitive attributes asked for, and their codes, one row per record.
     sensitive: tuple[SensitiveAttribute, ...]
     sensitive_codes: npt.NDArray[np.int32]
     #: The person of every record, from 0 on; None where nobody has several.
-    persons: Numbers | None = None
+    persons: Integers | None = None
     #: The household of every record, from 0 on; None where the schema names none.
-    homes: Numbers | None = None
+    homes: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,36 +58,25 @@ class EncodedRecords:
         codes = np.empty(self.places.shape, dtype=np.int32, order="F")
         for j, dictionary in enumerate(self.dictionaries):
             codes[:, j] = dictionary.codes[self.places[:, j]]
+        holders = None if self.persons is None else Holders.of_records(self.persons)
+        if holders is not None and self.persons is not None and self.homes is not None:
+            holders = holders.living(self.persons, self.homes)
         return Frequencies(
             hierarchies=self.hierarchies,
             codes=codes,
             counts=np.ones(len(self), dtype=np.int64),
             sensitive=self.sensitive,
             sensitive_codes=self.sensitive_codes,
-            holders=self._holders,
+            holders=holders,
             households=None if self.homes is None or self.persons is not None else Holders.of_records(self.homes),
         )
-
-    @property
-    def _holders(self) -> Holders | None:
-        if self.persons is None:
-            return None
-        found = Holders.of_records(self.persons)
-        return found if self.homes is None else found.living(self.persons, self.homes)
 
 
 def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] = ()) -> EncodedRecords:
     """Fetch the quasi-identifiers and some sensitive attributes of all records as codes.
 
-    Memory: 8 bytes per record and column. Use :func:`encode` where distinct tuples are enough.
-
-    Parameters
-    ----------
-    sensitive
-        The sensitive attributes.
-    by
-        The columns by whose values the records are ordered; ties, and all of them without ``by``, stay in the order of
-        the source.
+    Memory: 8 bytes per record and column. Use :func:`encode` where distinct tuples are enough. Records are ordered by
+    the values of the columns ``by``; ties, and all of them without ``by``, stay in the order of the source.
 
     Raises
     ------
@@ -101,24 +92,23 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
     table = numbered(table)
     records = table.expression
     whose = {"person": person_of(table), "home": household_of(table)}
-    with quiet(table.source.name):
-        keys = {role: comparable(records[name]) for role, name in whose.items() if name is not None}
-        chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
-        order = [*(comparable(records[name]) for name in by), records[ROW]]
-        fetched = table.engine.fetch(records.order_by(order).select(**{ROW: records[ROW]}, **chosen, **keys))
-    ones = np.ones(fetched.num_rows, dtype=np.int64)
-    columns = [_column(name, fetched[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
+    keys = {role: comparable(records[name]) for role, name in whose.items() if name is not None}
+    chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
+    order = [*(comparable(records[name]) for name in by), records[ROW]]
+    rows = fetched(table, records.order_by(order).select(ROW, **chosen, **keys))
+    ones = np.ones(len(rows), dtype=np.int64)
+    columns = [column_of(name, rows[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])
     attributes, coded = sensitive_codes(schema, columns[len(names) :])
-    places = np.empty((fetched.num_rows, len(names)), dtype=np.int64, order="F")
+    places = np.empty((len(rows), len(names)), dtype=np.int64, order="F")
     for j, column in enumerate(columns[: len(names)]):
         places[:, j] = column.indices
-    confidential = np.empty((fetched.num_rows, len(attributes)), dtype=np.int32, order="F")
+    confidential = np.empty((len(rows), len(attributes)), dtype=np.int32, order="F")
     for j, (codes, _) in enumerate(coded):
         confidential[:, j] = codes
     return EncodedRecords(
         table=table,
-        rows=fetched[ROW].to_numpy().astype(np.int64),
+        rows=rows[ROW].to_numpy().astype(np.int64),
         hierarchies=hierarchies,
         dictionaries=tuple(
             Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
@@ -127,7 +117,7 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
         places=places,
         sensitive=attributes,
         sensitive_codes=confidential,
-        **{f"{role}s": _column(role, fetched[role], ones).indices.astype(np.int64) for role in keys},
+        **{f"{role}s": column_of(role, rows[role], ones).indices.astype(np.int64) for role in keys},
     )
 
 
@@ -145,20 +135,28 @@ def _check_driver(table: Table, columns: int) -> None:
         )
 
 
+def sampled(table: Table, most: int) -> Table:
+    """Return about so many records of a table on Spark, chosen by a hash of their numbers; other tables as they are."""
+    records = table.count() if isinstance(table.engine, SparkEngine) else 0
+    if records <= most:
+        return table
+    table = numbered(table)
+    with quiet(table.source.name):
+        return replace(table, expression=table.expression.filter(hashed(table.expression[ROW], 0) < most / records))
+
+
 def release_records(
     encoded: EncodedRecords,
     names: Sequence[str],
     columns: Mapping[str, pa.Array],
     *,
-    moved: Sequence[tuple[Sequence[str], Numbers]] = (),
+    moved: Sequence[tuple[Sequence[str], Integers]] = (),
     key: bytes | None = None,
 ) -> Table:
-    """Return a table of some columns, some of them replaced record by record.
+    """Return a table of the columns ``names``, ordered by all of them, so that the order holds nothing of the input's.
 
     Parameters
     ----------
-    names
-        The released columns, in order.
     columns
         New values, one per record of ``encoded``; other columns are released as they are.
     moved
@@ -166,37 +164,47 @@ def release_records(
         from; as often as there are such exchanges. No column is in two.
     key
         The secret key of pseudonyms; identifiers are released in no other way.
-
-    Returns
-    -------
-    Table
-        Ordered by all released columns, so that the order holds nothing of the input's.
     """
     table = encoded.table
-    check_identifiers(table, names, key)
-    staged: dict[str, Any] = {f"{OURS}record": pa.array(encoded.rows)}
-    staged |= {f"{OURS}new{i}": columns[name] for i, name in enumerate(names) if name in columns}
+    replaced = {name: f"own{i}" for i, name in enumerate(names) if name in columns}
     exchanges = [([name for name in some if name in names and name not in columns], order) for some, order in moved]
-    staged |= {f"{OURS}other{i}": pa.array(encoded.rows[order]) for i, (some, order) in enumerate(exchanges) if some}
+    staged: dict[str, Any] = {"record": pa.array(encoded.rows)}
+    staged |= {place: columns[name] for name, place in replaced.items()}
+    staged |= {f"other{i}": pa.array(encoded.rows[order]) for i, (_, order) in enumerate(exchanges)}
     with quiet(table.source.name):
         rows = table.engine.stage(pa.table(staged))
-        records = table.expression.inner_join(rows, [table.expression[ROW] == rows[f"{OURS}record"]])
-        places: dict[str, str] = {}
         for i, (some, _) in enumerate(exchanges):
             if some:
-                mine = {name: f"{OURS}moved{i}_{j}" for j, name in enumerate(some)}
-                theirs = {mine[name]: table.expression[name] for name in some}
-                given = table.engine.apart(
-                    table.expression.select(**{f"{OURS}giver{i}": table.expression[ROW]}, **theirs)
-                )
-                records = records.inner_join(given, [records[f"{OURS}other{i}"] == given[f"{OURS}giver{i}"]])
-                places |= mine
-        records = pseudonyms(table, records, list(names), key)
-        chosen = {
-            name: records[f"{OURS}new{i}"] if name in columns else records[places.get(name, name)]
-            for i, name in enumerate(names)
-        }
-        return replace(table, expression=sorted_by_values(records.select(**chosen)), schema=None, left_out=0)
+                rows, taken = taken_from(table, rows, f"other{i}", some)
+                replaced |= taken
+    return release_beside(table, rows, names, replaced, key=key)
+
+
+def taken_from(table: Table, rows: ir.Table, other: str, names: Sequence[str]) -> tuple[ir.Table, dict[str, str]]:
+    """Return rows with some columns of the record whose number ``other`` is, and what these are called there."""
+    places = {name: f"{other}_{i}" for i, name in enumerate(names)}
+    theirs = {place: table.expression[name] for name, place in places.items()}
+    given = table.engine.apart(table.expression.select(**{f"{other}_giver": table.expression[ROW]}, **theirs))
+    return rows.inner_join(given, [rows[other] == given[f"{other}_giver"]]), places
+
+
+def release_beside(
+    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None
+) -> Table:
+    """As :func:`release_records`, for new values that lie beside the table.
+
+    ``rows`` has the number of every record as ``record``; ``replaced`` says which of its columns stands for a column.
+    """
+    check_identifiers(table, names, key)
+    with quiet(table.source.name):
+        records = pseudonyms(table, table.expression, list(names), key)
+        # new names, so that no column of the table can be taken for one of the new values
+        kept = {f"old{i}": records[name] for i, name in enumerate(names) if name not in replaced}
+        new = {f"new{i}": rows[replaced[name]] for i, name in enumerate(names) if name in replaced}
+        left, right = records.select(old_record=records[ROW], **kept), rows.select(new_record=rows["record"], **new)
+        joined = left.inner_join(right, [left["old_record"] == right["new_record"]])
+        chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
+        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)
 
 
 def sorted_records(table: Table) -> Table:

@@ -56,7 +56,7 @@ def distinct_tuples(table: Table, names: tuple[str, ...]) -> tuple[list[TupleCol
 def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
     """Join the dictionaries of a column's chunks, in the order in which values first occur."""
     if not pa.types.is_dictionary(values.type):
-        return _column(name, values, counts)
+        return column_of(name, values, counts)
     parts = [chunk.dictionary for chunk in values.chunks] or [pa.array([], values.type.value_type)]
     if sum(part.nbytes for part in parts) > _TEXT:
         parts = [part.cast(pa.large_string()) for part in parts]
@@ -72,7 +72,8 @@ def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleCo
     return TupleColumn(name=name, values=distinct, indices=indices, counts=records)
 
 
-def _column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
+def column_of(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn:
+    """Encode a column, of whose rows ``counts`` are the records."""
     if pa.types.is_dictionary(values.type):  # how DuckDB hands out enumerations
         values = values.cast(values.type.value_type)
     encoded = values.combine_chunks()

@@ -14,7 +14,7 @@ from shoal.errors import DataError, Problems, SchemaError
 from shoal.exact import share
 from shoal.schema import Attribute, Kind, Missing, Role, Schema, date_pattern
 from shoal.schema.rules import text
-from shoal.tables._engine import ROW, key, quiet
+from shoal.tables._engine import ROW, fetched, figures, key
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -53,8 +53,7 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     """
     _check_columns(table, schema)
     readings = {attribute.name: _reading(table, attribute, schema.missing_values) for attribute in schema}
-    with quiet(table.source.name):
-        found = _count(table, readings)
+    found = _count(table, readings)
     problems = Problems()
     for attribute in schema:
         _judge(table, readings[attribute.name], found, problems)
@@ -107,65 +106,50 @@ def _check_columns(table: Table, schema: Schema) -> None:
 
 def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]) -> _Reading:
     column = without(table.expression[attribute.name], (*missing_values, *attribute.reading.missing_values))
-    kind = column.type()
-    conditions: dict[str, ir.BooleanValue] = {"missing": column.isnull()}
-    if kind.is_nested() and attribute.role is not Role.IDENTIFIER:
-        return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds lists or structures")
-    if kind.is_binary() and (attribute.role.known_elsewhere or attribute.role is Role.SENSITIVE):
-        return _Reading(attribute=attribute, conditions=conditions, column=column, problem="holds bytes")
-    if attribute.role.left_out:
-        return _Reading(attribute=attribute, conditions=conditions, column=column)
-    if attribute.kind is Kind.NUMERIC:
-        return _numeric(table, attribute, column, conditions)
-    if attribute.kind is Kind.DATE:
-        return _date(attribute, column, conditions)
-    return _Reading(attribute=attribute, conditions=conditions, column=column)
+    kind, role = column.type(), attribute.role
+    reading = _Reading(attribute=attribute, conditions={"missing": column.isnull()}, column=column)
+    if kind.is_nested() and role is not Role.IDENTIFIER:
+        return replace(reading, problem="holds lists or structures")
+    if kind.is_binary() and (role.known_elsewhere or role is Role.SENSITIVE):
+        return replace(reading, problem="holds bytes")
+    if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+        return reading
+    read = _numeric(reading, table.source.detail("decimal")) if attribute.kind is Kind.NUMERIC else _date(reading)
+    return read if read.problem is not None else _bounded(read)
 
 
-def _numeric(table: Table, attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
+def _numeric(reading: _Reading, decimal: str | None) -> _Reading:
+    column, written = reading.column, reading.attribute.reading
     kind = column.type()
     if kind.is_string():
-        written = attribute.reading
-        decimal = written.decimal or table.source.detail("decimal")
-        number = number_of(column, decimal=decimal, thousands=written.thousands)
+        number = number_of(column, decimal=written.decimal or decimal, thousands=written.thousands)
         unreadable = column.notnull() & number.value.isnull() & ~number.not_finite
-        conditions |= {
-            **_tolerated(attribute, conditions["missing"], unreadable),
-            "not finite": number.not_finite,
-            "whole": number.whole,
-        }
-        return _bounded(_Reading(attribute=attribute, conditions=conditions, column=number.value, whole=number.integer))
+        conditions = _tolerated(reading, unreadable) | {"not finite": number.not_finite, "whole": number.whole}
+        return replace(reading, conditions=conditions, column=number.value, whole=number.integer)
     if kind.is_boolean():
-        column = column.cast("int8")
-    elif kind.is_floating():
-        conditions["not finite"] = not_finite(column)
-    elif not kind.is_numeric():
-        return _Reading(
-            attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not numbers"
-        )
-    return _bounded(_Reading(attribute=attribute, conditions=conditions, column=column))
+        return replace(reading, column=column.cast("int8"))
+    if kind.is_floating():
+        return replace(reading, conditions=reading.conditions | {"not finite": not_finite(column)})
+    return reading if kind.is_numeric() else replace(reading, problem=f"holds {_spoken(kind)}, not numbers")
 
 
-def _date(attribute: Attribute, column: Any, conditions: dict[str, Any]) -> _Reading:
+def _date(reading: _Reading) -> _Reading:
+    column: Any = reading.column
     kind = column.type()
     if kind.is_string():
-        day = day_of(column, attribute.reading.date_format)
-        conditions |= _tolerated(attribute, conditions["missing"], column.notnull() & day.isnull())
-        return _bounded(_Reading(attribute=attribute, conditions=conditions, column=day))
+        day = day_of(column, reading.attribute.reading.date_format)
+        return replace(reading, conditions=_tolerated(reading, column.notnull() & day.isnull()), column=day)
     if kind.is_timestamp():
-        column = column.date()
-    elif not kind.is_date():
-        return _Reading(
-            attribute=attribute, conditions=conditions, column=column, problem=f"holds {_spoken(kind)}, not dates"
-        )
-    return _bounded(_Reading(attribute=attribute, conditions=conditions, column=column))
+        return replace(reading, column=column.date())
+    return reading if kind.is_date() else replace(reading, problem=f"holds {_spoken(kind)}, not dates")
 
 
-def _tolerated(attribute: Attribute, missing: Any, unreadable: Any) -> dict[str, Any]:
-    """Return what counts as unreadable, and as missing: unreadable values too, where the schema allows some."""
-    if not attribute.reading.unreadable:
-        return {"unreadable": unreadable}
-    return {"unreadable": unreadable, "missing": missing | unreadable}
+def _tolerated(reading: _Reading, unreadable: Any) -> dict[str, Any]:
+    """Return the conditions with what counts as unreadable; that is missing, too, where the schema allows some."""
+    missing = reading.conditions["missing"]
+    if reading.attribute.reading.unreadable:
+        missing = missing | unreadable
+    return reading.conditions | {"unreadable": unreadable, "missing": missing}
 
 
 def _bounded(reading: _Reading) -> _Reading:
@@ -212,13 +196,11 @@ def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
 
 def _asked(table: Table, asked: dict[str, ir.Value]) -> dict[str, int]:
     """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
-    keys = list(asked)
     found: dict[str, int] = {}
-    for start in range(0, len(keys), _AT_ONCE):
-        part = {f"a{i}": asked[key] for i, key in enumerate(keys[start : start + _AT_ONCE])}
-        row = table.engine.fetch(table.expression.aggregate(**part)).to_pylist()[0]
-        values = zip(keys[start : start + _AT_ONCE], row.values(), strict=True)
-        found |= {key: -1 if value is None else int(value) for key, value in values}
+    for start in range(0, len(asked), _AT_ONCE):
+        keys = list(asked)[start : start + _AT_ONCE]
+        row = figures(table, table.expression.aggregate(**{f"a{i}": asked[key] for i, key in enumerate(keys)}))
+        found |= {key: -1 if value is None else int(value) for key, value in zip(keys, row.values(), strict=True)}
     return found
 
 
@@ -251,8 +233,7 @@ def _check_households(table: Table, typed: ir.Table, schema: Schema) -> None:
     pairs = typed.select(person=key(typed[schema.person]), household=key(typed[schema.household])).distinct()
     several = pairs.group_by("person").aggregate(households=pairs.count())
     several = several.filter(several.households > 1)
-    with quiet(table.source.name):
-        number = int(table.engine.fetch(several.aggregate(persons=several.count()))["persons"][0].as_py())
+    number = int(figures(table, several.aggregate(persons=several.count()))["persons"])
     if number:
         who = "1 person is" if number == 1 else f"{number:,} persons are"
         raise SchemaError(
@@ -298,8 +279,7 @@ def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems:
         return
     values = typed.select(value=typed[attribute.name])
     values = values.filter(values["value"].notnull())
-    with quiet(table.source.name):
-        rows = table.engine.fetch(values.group_by("value").aggregate(records=values.count()))
+    rows = fetched(table, values.group_by("value").aggregate(records=values.count()))
     declared = set(attribute.domain.values)
     if attribute.kind is Kind.NUMERIC:
         declared |= {_canonical(value) for value in declared}

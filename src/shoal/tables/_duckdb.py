@@ -47,7 +47,7 @@ def _alone(method: Callable[Concatenate[DuckDBEngine, P], T]) -> Callable[Concat
 class DuckDBEngine:
     """One private in-memory database; what does not fit goes to a private folder that is removed with the engine.
 
-    Threads may share it: they take turns.
+    Threads may share it: they take turns. ``folder`` is private, and removed with the engine.
 
     Half of the machine's memory is used, at most 4 GB (``SHOAL_MEMORY``), on all processors (``SHOAL_THREADS``).
     Extensions are never downloaded.
@@ -58,9 +58,9 @@ class DuckDBEngine:
 
         limits = {"memory_limit": f"{memory_limit() >> 10}KiB"} | _threads()
         scratch = Scratch()
-        self._folder = scratch.path
+        self.folder = scratch.path
         self._using = threading.RLock()
-        self._backend = ibis.duckdb.from_connection(_started(self._folder / "spill", limits))
+        self._backend = ibis.duckdb.from_connection(_started(self.folder / "spill", limits))
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
         self._backend.con.execute("SET enable_progress_bar_print = false")
         self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
@@ -73,11 +73,6 @@ class DuckDBEngine:
     def connection(self) -> Any:
         """The DuckDB connection."""
         return self._backend.con
-
-    @property
-    def folder(self) -> Path:
-        """A private folder that is removed with the engine."""
-        return self._folder
 
     def close(self) -> None:
         """Close the database and remove its folder."""
@@ -161,18 +156,28 @@ class DuckDBEngine:
 
     def _interruptible(self, work: Callable[[], Any]) -> Any:
         """Do work in a thread of its own, so that what is raised in this one, as by Ctrl-C, ends it at once."""
-        doing = _Doing(work)
+        answer: Future[Any] = Future()
+        stopped = threading.Event()
+
+        def do() -> None:
+            try:
+                if not stopped.is_set():
+                    answer.set_result(work())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        doing = threading.Thread(target=do, daemon=True)
         try:
             doing.start()
             while doing.is_alive():
                 doing.join(0.5)
         except BaseException:
-            doing.wanted = False
+            stopped.set()
             while doing.is_alive():
                 self.connection.interrupt()  # forgotten by a query that has not begun
                 doing.join(0.05)
             raise
-        return doing.answer.result()
+        return answer.result()
 
     # -- what Ibis does not say for all engines
 
@@ -205,16 +210,17 @@ class DuckDBEngine:
 
         DuckDB looks every text of a Parquet dictionary up once, where a join hashes that of every record.
         """
-        texts = pa.types.is_string(values.type) and len(values) <= _FEW
         known, beside = values.drop_null(), numbers.filter(values.is_valid())
-        if not len(known) or not (texts or (pa.types.is_integer(values.type) and _span(known) <= _WIDE)):
-            return None
-        if texts:
+        if len(known) and pa.types.is_string(values.type) and len(values) <= _FEW:
             place, listed = f"list_position({_listed(known)}, v)", beside
-        else:
+        elif len(known) and pa.types.is_integer(values.type):
             first, last = (int(end.as_py()) for end in pc.min_max(known).values())
+            if last - first > _WIDE or last >= 1 << 63:
+                return None
             place = f"CASE WHEN v BETWEEN {first} AND {last} THEN v::BIGINT - ({first}) + 1 END"
             listed = beside.take(pc.index_in(pa.array(range(first, last + 1), known.type), value_set=known))
+        else:
+            return None
         found = f"list_extract({_listed(listed)}::BIGINT[], {place})"
         if values.null_count:
             missing = numbers.filter(values.is_null())[0].as_py()
@@ -230,23 +236,6 @@ class DuckDBEngine:
             f"CREATE TEMP MACRO {name}(code) AS list_extract({_listed(labels)}::VARCHAR[], code::INTEGER + 1)"
         )
         return builtin(name, ("int64",), "string")(code)
-
-
-class _Doing(threading.Thread):
-    """A piece of work that is being done."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        super().__init__(daemon=True)
-        self.answer: Future[Any] = Future()
-        self.wanted, self._work = True, work
-
-    def run(self) -> None:
-        """Do the work."""
-        try:
-            if self.wanted:
-                self.answer.set_result(self._work())
-        except BaseException as error:
-            self.answer.set_exception(error)
 
 
 def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
@@ -266,11 +255,6 @@ def _listed(values: pa.Array) -> str:
     texts = pa.types.is_string(values.type)
     written = ("NULL" if each is None else literal(each) if texts else str(each) for each in values.to_pylist())
     return f"[{', '.join(written)}]"
-
-
-def _span(numbers: pa.Array) -> int:
-    first, last = (int(end.as_py()) for end in pc.min_max(numbers).values())
-    return last - first if last < 1 << 63 else _WIDE + 1
 
 
 def quoted(name: str) -> str:

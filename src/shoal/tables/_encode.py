@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -252,7 +253,7 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
     return Encoded(frequencies=frequencies, dictionaries=dictionaries, finest=finest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Tuples:
     """Distinct tuples that the engine holds: a word or more of leaf codes, one of sensitive codes, and the records.
 
@@ -261,7 +262,6 @@ class _Tuples:
 
     table: Table
     stored: ir.Table
-    number: int
     hierarchies: tuple[Hierarchy, ...]
     levels: tuple[int, ...]
     packing: Packing
@@ -285,20 +285,14 @@ class _Tuples:
         words = {f"word{i}": word for i, word in enumerate(packing.added(parts[: len(hierarchies)]))}
         words |= {f"secret{i}": word for i, word in enumerate(secrets.added(parts[len(hierarchies) :]))}
         rows = records.select(**words)
-        return cls._of(
-            table,
-            rows.group_by(rows.columns).aggregate(records=rows.count()),
-            hierarchies=hierarchies,
-            levels=(0,) * len(hierarchies),
-            packing=packing,
-            secrets=secrets,
-        )
+        stored = table.engine.keep(rows.group_by(rows.columns).aggregate(records=rows.count()))
+        levels = (0,) * len(hierarchies)
+        return cls(table=table, stored=stored, hierarchies=hierarchies, levels=levels, packing=packing, secrets=secrets)
 
-    @classmethod
-    def _of(cls, table: Table, counted: ir.Table, **known: Any) -> _Tuples:
-        stored = table.engine.keep(counted)
-        number = int(figures(table, stored.aggregate(tuples=stored.count()))["tuples"])
-        return cls(table=table, stored=stored, number=number, **known)
+    @functools.cached_property
+    def number(self) -> int:
+        """How many tuples there are."""
+        return int(figures(self.table, self.stored.aggregate(tuples=self.stored.count()))["tuples"])
 
     @property
     def words(self) -> list[str]:
@@ -329,16 +323,9 @@ class _Tuples:
         chosen = _cheapest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses, most)
         rows = self._steps([chosen])
         coarser = rows.select(**self._words(rows, chosen), records=rows.records)
-        made = self._of(
-            self.table,
-            coarser.group_by(self.keys).aggregate(records=coarser.records.sum()),
-            hierarchies=self.hierarchies,
-            levels=tuple(level + (j == chosen) for j, level in enumerate(self.levels)),
-            packing=self.packing,
-            secrets=self.secrets,
-        )
+        stored = self.table.engine.keep(coarser.group_by(self.keys).aggregate(records=coarser.records.sum()))
         self.table.engine.forget(self.stored)
-        return made
+        return replace(self, stored=stored, levels=tuple(level + (j == chosen) for j, level in enumerate(self.levels)))
 
     def _steps(self, columns: Sequence[int]) -> ir.Table:
         """Return the tuples with what raising each of some columns adds to its word."""

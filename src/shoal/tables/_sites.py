@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -219,9 +220,7 @@ def _write_part(folder: str, token: str, batches: Iterator[pa.RecordBatch]) -> M
         return {"task": task, "unshared": True}
     groups = _groups(batches)
     first = next(groups, None)
-    if first is None:
-        return None
-    return {**_written(attempts, _with(first, groups)), "task": task}
+    return None if first is None else {**_written(attempts, chain([first], groups)), "task": task}
 
 
 def _shared(attempts: Path, token: str) -> bool:
@@ -243,11 +242,6 @@ def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
-
-
-def _with(first: pa.Table, others: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from others
 
 
 def _written(folder: Path, groups: Iterable[pa.Table]) -> dict[str, Any]:

@@ -25,6 +25,15 @@ PART = 500_000
 _BINARY = "UTF8_BINARY"  # the collation that compares bytes
 
 
+TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
+
+
+def hashed(numbers: ir.IntegerValue, seed: int) -> Any:
+    """Return a number in [0, 1) that looks random and depends on nothing but a whole number; seeds give others."""
+    mixed = builtin("xxhash64", ("int64", "int64"), "int64")(numbers, seed)
+    return (mixed & (int(TIES) - 1)).cast("float64") / TIES
+
+
 def plain_texts(frame: Any) -> Any:
     """Return a frame whose texts are compared byte by byte, whatever Spark 4 was told to take for equal."""
     from pyspark.sql import functions

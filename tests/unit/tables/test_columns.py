@@ -45,7 +45,7 @@ def test_texts_that_come_in_batches_are_encoded_as_those_that_come_at_once() -> 
     rows = encoded_texts(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
     counts = np.arange(1, 9)
     found = _columns._tuple_column("t", rows["t"], counts)
-    wanted = _columns._column("t", pa.chunked_array([pa.array(part, pa.string()) for part in parts]), counts)
+    wanted = _columns.column_of("t", pa.chunked_array([pa.array(part, pa.string()) for part in parts]), counts)
     assert found.values.to_pylist() == wanted.values.to_pylist() == ["b", None, "a", "c"]
     assert found.indices.tolist() == wanted.indices.tolist()
     assert found.counts.tolist() == wanted.counts.tolist() == [1 + 3 + 5, 2 + 6, 4 + 8, 7]

@@ -13,7 +13,7 @@ import io
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import header_of, titles, told_of_titles
-from shoal.tables.formats._format import FileFormat, Options
+from shoal.tables.formats._format import FileFormat, Options, ending
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 BLOCK = 1 << 23  # bytes; no record may be longer
@@ -59,40 +59,18 @@ class Csv(FileFormat):
             return self._opened(path, options, fall_back=True)
 
     def _opened(self, path: Path, options: Options, *, fall_back: bool) -> Table:
-        text = open_csv(
-            path,
-            delimiter=options.delimiter,
-            encoding=options.encoding,
-            decimal=options.decimal,
-            fall_back=fall_back,
-        )
+        how = {name: getattr(options, name) for name in self.options}
+        text = open_csv(path, **how, fall_back=fall_back)
         engine = DuckDBEngine()
         with quiet(path.name):
             expression = engine.ingest(text.records)
         text.check()
         details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
-        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=text.watched.before + 1)
+        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=text.before + 1)
         return Table(expression=expression, engine=engine, source=source, notes=text.notes)
 
     def save(self, table: Table, path: Path) -> None:
         table.engine.write_csv(table.visible, path)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsvText:
-    """An opened CSV file: its columns, how it is written, and its records as text."""
-
-    columns: tuple[str, ...]
-    encoding: str
-    delimiter: str
-    decimal: str
-    records: pa.RecordBatchReader
-    watched: _Watched
-    notes: tuple[str, ...] = ()
-
-    def check(self) -> None:
-        """Raise what was wrong with the file, once its records were read (or reading them broke off)."""
-        self.watched.check()
 
 
 def open_csv(
@@ -114,70 +92,71 @@ def open_csv(
     sample = first_text(path, chosen, _SAMPLE)
     if not sample.strip("\r\n"):
         raise DataError(f"{path.name} is empty.")
-    delimiter = delimiter or ("\t" if _stem(path).suffix.lower() in (".tsv", ".tab") else detect_delimiter(sample))
+    tabs = ending(path).removesuffix(".gz") in (".tsv", ".tab")
+    delimiter = delimiter or ("\t" if tabs else detect_delimiter(sample))
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
     above = rows[: titles(rows)]
     head = header_of(rows := rows[len(above) :])
-    columns = head.columns
+    columns, token = head.columns, secrets.token_hex(16)
     check_names(columns, path.name)
-    # of one column, a blank line is a record without a value
-    blanks = len(columns) == 1 and not sample.startswith(("\r", "\n"))
-    watched = _Watched(path, chosen, columns, delimiter, above=above, header=head.present, blanks=blanks)
     return CsvText(
+        path=path,
         columns=columns,
         encoding="Windows-1252 (it is not UTF-8)" if fall_back else chosen.codec.upper(),
         delimiter=delimiter,
         decimal=decimal or detect_decimal(rows[1:], delimiter),
-        records=pa.RecordBatchReader.from_batches(watched.schema, watched.batches()),
-        watched=watched,
         notes=tuple(f"{path.name}: {note}" for note in (*told_of_titles(len(above)), *head.notes)),
+        stream=Utf8Stream(path, chosen, end=f"\n{token}{delimiter * (len(columns) - 1)}\n".encode()),
+        token=token,
+        before=len(above) + head.present,
+        short=sum(len(row) != len(columns) for row in above),
+        # of one column, a blank line is a record without a value
+        blanks=len(columns) == 1 and not sample.startswith(("\r", "\n")),
     )
 
 
-class _Watched:
-    """The records of a file, and what was wrong with them."""
+@dataclass(slots=True, kw_only=True, eq=False)
+class CsvText:
+    """An opened CSV file: its columns, how it is written, its records as text, and what was wrong with them."""
 
-    def __init__(
-        self,
-        path: Path,
-        encoding: Encoding,
-        columns: tuple[str, ...],
-        delimiter: str,
-        *,
-        above: Sequence[Sequence[str]],
-        header: bool,
-        blanks: bool,
-    ) -> None:
-        self.path, self.columns, self.delimiter = path, columns, delimiter
-        self.blanks = blanks
-        #: the rows before the first record, and those of them that are not as long as a record
-        self.before = len(above) + header
-        self.short = sum(len(row) != len(columns) for row in above)
-        self.stream = Utf8Stream(path, encoding, end=self._end(token := secrets.token_hex(16)))
-        self.token = token
-        self.ragged: list[int] = []
-        self.schema = pa.schema([(name, pa.string()) for name in columns])
-        self.records = 0
-        self.ended = False
-        self.broken = False
+    path: Path
+    columns: tuple[str, ...]
+    encoding: str
+    delimiter: str
+    decimal: str
+    notes: tuple[str, ...]
+    stream: Utf8Stream
+    #: how the last record begins, which only we can have written: if a quote is still open, it never arrives
+    token: str
+    #: the rows before the first record, and those of them that are not as long as a record
+    before: int
+    short: int
+    #: whether a blank line is a record
+    blanks: bool
+    #: what was met while records were read: their number, rows of other lengths, the last record, one too long
+    number: int = 0
+    ragged: list[int] = field(default_factory=list)
+    ended: bool = False
+    broken: bool = False
 
-    def _end(self, token: str) -> bytes:
-        # a last record that only we can have written: if a quote is still open, it is swallowed and never arrives
-        return f"\n{token}{self.delimiter * (len(self.columns) - 1)}\n".encode()
+    @property
+    def records(self) -> pa.RecordBatchReader:
+        """The records after the header, which can be read once."""
+        schema = pa.schema([(name, pa.string()) for name in self.columns])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records after the header."""
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         before = self.before - self.short
         try:
             for batch in self._parse():
                 kept, before = batch.slice(before), max(0, before - len(batch))
                 if len(kept) and kept.column(0)[-1].as_py() == self.token:
                     self.ended, kept = True, kept.slice(0, len(kept) - 1)
-                self.records += len(kept)
+                self.number += len(kept)
                 if len(kept):
-                    yield pa.RecordBatch.from_arrays(kept.columns, schema=self.schema)
+                    yield pa.RecordBatch.from_arrays(kept.columns, schema=schema)
         except pa.ArrowInvalid:
             self.broken = True
         finally:
@@ -210,17 +189,17 @@ class _Watched:
         return "skip"
 
     def check(self) -> None:
-        """Raise the first thing that was wrong: what comes after it is not to be trusted."""
+        """Raise the first thing that was wrong, once records were read: what comes after it is not to be trusted."""
         name, ragged = self.path.name, self.ragged[self.short :]
         if self.stream.failure is not None:
             raise self.stream.failure
         if self.broken:
             raise DataError(
-                f"{name}: near row {self.records + 2:,} a record is longer than {BLOCK >> 20} MB.",
+                f"{name}: near row {self.number + 2:,} a record is longer than {BLOCK >> 20} MB.",
                 hint="perhaps a quote is opened there and never closed",
             )
         if not self.ended:
-            last = self.records + 1 + len(self.ragged)
+            last = self.number + 1 + len(self.ragged)
             raise DataError(f"{name}: a quote opened in row {last:,} or earlier is never closed.")
         if ragged:
             shown = ", ".join(f"{row:,}" for row in ragged[:5])
@@ -231,12 +210,8 @@ class _Watched:
                 f"fields like the header: {'rows' if several else 'row'} {shown}{more}.",
                 hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter",
             )
-        if not self.records:
+        if not self.number:
             raise DataError(f"{name} has a header but no records.")
-
-
-def _stem(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 def _spoken(delimiter: str) -> str:
