@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _BLOCK = 64  # bytes in a block of SHA-256
 _KEY = 32  # bytes of a sampling key
 _DIGITS = 16  # hexadecimal digits of 64 bits
-#: names that no column of a table has: a column taken for a pad would stand in the place of the secret
-_INNER, _OUTER = f"{OURS}inner_pad__", f"{OURS}outer_pad__"
+#: names that no column of a table has: a column taken for one of these would stand in the place of the secret
+_INNER, _OUTER, _SECRET = f"{OURS}inner_pad__", f"{OURS}outer_pad__", f"{OURS}secret__"
+_RANK = f"{OURS}rank__"
 
 
 def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:
@@ -91,12 +92,17 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
     if threshold == 1 << 64:
         return table
     with quiet(table.source.name):
-        # a column, not a part of the query: queries end up in plans and logs
-        records = table.expression.cross_join(table.engine.stage(pa.table({"sampling_key": [key.hex()]})))
-        drawn = table.engine.sha256(records.sampling_key + hexadecimal(records[ROW].cast("string"))).substr(0, _DIGITS)
+        records, digest = _digests(table, key)
         # hexadecimal digits of equal length compare as the numbers do
-        kept = records.filter(drawn < f"{threshold:0{_DIGITS}x}")
+        kept = records.filter(digest.substr(0, _DIGITS) < f"{threshold:0{_DIGITS}x}")
         return replace(table, expression=kept.select(*table.expression.columns))
+
+
+def _digests(table: Table, secret: bytes) -> tuple[ir.Table, ir.StringValue]:
+    """Return the records of a numbered table beside a secret, and the digest of both for every record."""
+    # a column, not a part of the query: queries end up in plans and logs
+    records = table.expression.cross_join(table.engine.stage(pa.table({_SECRET: [secret.hex()]})))
+    return records, table.engine.sha256(records[_SECRET] + hexadecimal(records[ROW].cast("string")))
 
 
 def check_sampling_key(key: bytes, owner: str) -> None:
@@ -131,9 +137,6 @@ def check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> 
     plain = [name for name in names if name in schema.identifiers and (key is None or not schema[name].pseudonym)]
     if plain:
         raise ParameterError(f"column `{plain[0]}` is an identifier and is never released as it is")
-
-
-_SECRET, _RANK = f"{OURS}secret__", f"{OURS}rank__"
 
 
 def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
@@ -171,9 +174,7 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
     import ibis
 
     with quiet(table.source.name):
-        # a column, not a part of the query: queries end up in plans and logs
-        drawn = table.expression.cross_join(table.engine.stage(pa.table({_SECRET: [secret.hex()]})))
-        digest = table.engine.sha256(drawn[_SECRET] + hexadecimal(drawn[ROW].cast("string")))
+        drawn, digest = _digests(table, secret)
         whose = ibis.window(group_by=key(drawn[person]), order_by=digest)
         ranked = drawn.mutate(**{_RANK: ibis.row_number().over(whose)})
         kept = ranked.filter(ranked[_RANK] < records)

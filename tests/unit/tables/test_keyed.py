@@ -157,3 +157,9 @@ def test_the_secret_is_not_in_the_query() -> None:
 def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ParameterError, match="`key` of `at_most` must have 32 bytes"):
         at_most(visits("a"), "person", 1, b"short")
+
+
+def test_no_column_of_the_table_stands_in_the_place_of_the_key_of_a_sample() -> None:
+    rows = read(pa.table({"sampling_key": ["ab"] * 200, "row": range(200)}))
+    samples = {tuple(bernoulli(rows, 0.5, bytes([first]) * 32).to_arrow()["row"].to_pylist()) for first in range(3)}
+    assert len(samples) == 3
