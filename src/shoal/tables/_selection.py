@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import InputError, SchemaError
 from shoal.schema import Attribute, Kind
+from shoal.tables._engine import fetched, quiet
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -154,13 +155,13 @@ class RecordStore:
 
     def __init__(self, table: Table) -> None:
         assert table.schema is not None  # noqa: S101
-        self._engine = table.engine
+        self._table = table
         columns = {each.name: _comparable(table.expression[each.name], each) for each in table.schema}
         # positions for names: a column's own name may hold anything
         self._names = {name: f"c{i}" for i, name in enumerate(columns)}
-        self._records = table.engine.keep(
-            table.expression.select(**{self._names[name]: column for name, column in columns.items()})
-        )
+        chosen = table.expression.select(**{self._names[name]: column for name, column in columns.items()})
+        with quiet(table.source.name):
+            self._records = table.engine.keep(chosen)
         self._lock = threading.Lock()
 
     def within(
@@ -211,8 +212,7 @@ class RecordStore:
         """
         keys = [self._names[name] for name in names]
         grouped = self._records.group_by(keys).aggregate(n=self._records.count()).limit(most + 1)
-        with self._lock:
-            rows = self._engine.fetch(grouped)
+        rows = self._fetched(grouped)
         if rows.num_rows > most:
             return None
         return {name: rows[key] for name, key in zip(names, keys, strict=True)}, rows["n"]
@@ -256,13 +256,15 @@ class RecordStore:
         row = self._row(records.aggregate(n=records.count(), value=column.min()))
         return row["value"] if row["n"] == 1 else None
 
-    def _row(self, expression: ir.Table) -> dict[str, Any]:
+    def _fetched(self, expression: ir.Table) -> pa.Table:
         with self._lock:
-            return dict(self._engine.fetch(expression).to_pylist()[0])
+            return fetched(self._table, expression)
+
+    def _row(self, expression: ir.Table) -> dict[str, Any]:
+        return dict(self._fetched(expression).to_pylist()[0])
 
     def _counted(self, records: ir.Table, name: str) -> dict[Any, int]:
-        with self._lock:
-            rows = self._engine.fetch(records.group_by(name).aggregate(n=records.count()))
+        rows = self._fetched(records.group_by(name).aggregate(n=records.count()))
         return dict(zip(rows[name].to_pylist(), rows["n"].to_pylist(), strict=True))
 
     def _units(

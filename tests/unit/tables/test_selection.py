@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import duckdb
 import ibis
 import pyarrow as pa
 import pytest
 from ibis import _
 
 import shoal
+from shoal.errors import DataError
 from shoal.queries import FilterError, Session
 from shoal.schema import Attribute, Domain, Kind, Schema
-from shoal.tables import filter_text
+from shoal.tables import RecordStore, filter_text
 
 KINDS = {"age": Kind.NUMERIC, "sex": Kind.CATEGORICAL, "born": Kind.DATE, "a`b": Kind.CATEGORICAL}
 
@@ -72,3 +74,16 @@ def test_a_session_takes_both_and_writes_the_text_into_the_ledger() -> None:
     first, second = session.count(_.age >= 60, epsilon=100), session.count(people.expression.age >= 60, epsilon=100)
     assert first.value == second.value == 2
     assert first.query == second.query == "count where `age` >= 60"
+
+
+def test_what_an_engine_raises_while_records_are_counted_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = shoal.read(pa.table({"town": ["Ulm"]}))
+    store = RecordStore(table.with_schema(Schema(attributes=(Attribute(name="town", role="insensitive"),))))
+
+    def fail(*_: object) -> None:
+        raise duckdb.ConversionException("Could not convert string 'Ulm'")
+
+    monkeypatch.setattr("shoal.tables._duckdb.DuckDBEngine._interruptible", fail)
+    with pytest.raises(DataError) as caught:
+        store.count(None)
+    assert "Ulm" not in str(caught.value)
