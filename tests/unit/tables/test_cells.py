@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 import shoal
-from shoal.tables.formats._cells import distinct_names, header_of, titles
+from shoal.tables.formats._cells import column_of, distinct_names, header_of, titles
 
 
 @pytest.mark.parametrize(
@@ -144,3 +146,13 @@ def test_a_title_above_a_sheet_is_left_out_and_said(tmp_path):
 )
 def test_a_record_is_never_taken_for_names_below_a_title(rows):
     assert titles(rows) == 0
+
+
+@pytest.mark.parametrize("other", [dt.datetime(2024, 5, 2, 18), dt.datetime(2024, 5, 2), dt.date(2024, 5, 2)])  # noqa: DTZ001
+def test_a_time_of_day_is_never_lost(other: dt.date) -> None:
+    found = column_of([dt.datetime(2024, 5, 1, 7, 30), other])  # noqa: DTZ001
+    assert found[0].as_py() == dt.datetime(2024, 5, 1, 7, 30)  # noqa: DTZ001
+
+
+def test_a_number_of_thousands_of_digits_in_the_first_row_is_a_value_like_others() -> None:
+    assert not header_of([["1" * 5000, "2"], ["3", "4"], ["5", "6"]]).present

@@ -150,7 +150,8 @@ def _holds_values(cells: Sequence[str]) -> bool:
 
 
 def _in_a_row(values: Sequence[str]) -> bool:
-    whole = [int(value) for value in values if value.isdigit()]
+    # no longer than 64 bits hold: Python refuses to read numbers of thousands of digits
+    whole = [int(value) for value in values if value.isdigit() and len(value) < 20]
     one_by_one = all(after - before == 1 for before, after in itertools.pairwise(whole))
     return len(whole) == len(values) and len(values) > 1 and one_by_one
 
@@ -180,8 +181,8 @@ def column_of(cells: Sequence[object]) -> pa.Array:
             return pa.array([None if value is None else int(value) for value in values], pa.int64())  # type: ignore[call-overload]
         return pa.array([None if value is None else float(value) for value in values], pa.float64())  # type: ignore[arg-type]
     if all(isinstance(value, dt.date) for value in present):
-        if all(_day(value) == value for value in present):
-            return pa.array([None if value is None else _day(value) for value in values], pa.date32())
+        if not any(isinstance(value, dt.datetime) for value in present):
+            return pa.array(values, pa.date32())
         return pa.array([None if value is None else _moment(value) for value in values], pa.timestamp("us"))
     return pa.array([None if value is None else _text(value) for value in values], pa.string())
 
