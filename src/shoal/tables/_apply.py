@@ -39,25 +39,18 @@ def apply(
     keep: Sequence[str] | None = None,
     key: bytes | None = None,
 ) -> Table:
-    """Return the released table.
+    """Return the released table, given what :func:`encode` made of a table.
+
+    Quasi-identifiers that the recoding leaves unchanged keep their type, generalised ones are text; other columns are
+    untouched. Records are ordered by all released columns, so that their order holds nothing of the input's.
 
     Parameters
     ----------
-    table, encoded
-        The table, and what :func:`encode` made of it.
-    recoding
-        The class of every tuple and what each class releases.
     keep
         The columns to release besides the quasi-identifiers; all that are not identifiers where not given.
     key
         The secret key of the pseudonyms of identifiers that the schema marks ``pseudonym``. An identifier is released
         in no other way.
-
-    Returns
-    -------
-    Table
-        Quasi-identifiers that the recoding leaves unchanged keep their type, generalised ones are text; other columns
-        are untouched. Records are ordered by all released columns, so that their order holds nothing of the input's.
 
     Notes
     -----

@@ -215,10 +215,7 @@ class Classes:
     def of(cls, frequencies: Frequencies, labels: npt.NDArray[np.integer], *, number: int | None = None) -> Classes:
         """Gather the tuples of ``frequencies`` into classes.
 
-        Parameters
-        ----------
-        labels
-            The class of every tuple, ``0..number-1``; negative for tuples that belong to none (suppressed).
+        ``labels`` are the classes of the tuples, ``0..number-1``; negative for those that belong to none (suppressed).
         """
         chosen = labels >= 0
         owners: Counts = labels[chosen].astype(np.int64)
@@ -233,13 +230,7 @@ class Classes:
         return cls(sizes=sizes, sensitive=sensitive, population=population).voted(frequencies, labels)
 
     def voted(self, frequencies: Frequencies, labels: npt.NDArray[np.integer]) -> Classes:
-        """Return the classes with their persons, and histograms with the votes of these, where records have holders.
-
-        Parameters
-        ----------
-        labels
-            The class of every tuple; negative for tuples that belong to none.
-        """
+        """Return the classes with their persons, and histograms with the votes of these, where records have holders."""
         if frequencies.holders is None:
             return self
         if not frequencies.sensitive:
@@ -280,15 +271,10 @@ def _histogram(
 ) -> ClassHistogram:
     present = counts > 0
     keys, inverse = np.unique(labels[present] * attribute.size + codes[present], return_inverse=True)
-    total = tally(inverse, counts[present], len(keys))
-    owners = keys // max(attribute.size, 1)
+    owners, values = np.divmod(keys, max(attribute.size, 1))
     offsets = np.searchsorted(owners, np.arange(number + 1)).astype(np.int64)
-    return ClassHistogram(
-        attribute=attribute,
-        offsets=offsets,
-        codes=(keys % max(attribute.size, 1)).astype(np.int32),
-        counts=total,
-    )
+    total = tally(inverse, counts[present], len(keys))
+    return ClassHistogram(attribute=attribute, offsets=offsets, codes=values.astype(np.int32), counts=total)
 
 
 def _with_votes(histogram: ClassHistogram, ballot: Ballot, values: npt.NDArray[np.int32]) -> ClassHistogram:
@@ -372,7 +358,6 @@ class Persons(Protocol):
 
     def only(self, table: Table, kept: Mask) -> Table:
         """Return the records of some persons, and of nobody else."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

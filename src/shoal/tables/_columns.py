@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -229,20 +229,11 @@ def sensitive_codes(
             by_tree = leaf_codes(hierarchy, column.values)
             # the order of a tree that puts values together which are apart would make them look closer
             if not attribute.ordered or bool(np.all(np.diff(leaves[np.argsort(by_tree)]) >= 0)):
-                attribute, leaves = _with_hierarchy(declared, hierarchy), by_tree
+                labels, leaves = hierarchy.labels[0], by_tree
+                attribute = replace(attribute, size=hierarchy.size, labels=labels, hierarchy=hierarchy)
         attributes.append(attribute)
         codes.append((leaves[column.indices], attribute.size))
     return tuple(attributes), codes
-
-
-def _with_hierarchy(declared: Attribute, hierarchy: Hierarchy) -> SensitiveAttribute:
-    return SensitiveAttribute(
-        name=declared.name,
-        size=hierarchy.size,
-        ordered=declared.kind is not Kind.CATEGORICAL,
-        labels=hierarchy.labels[0],
-        hierarchy=hierarchy,
-    )
 
 
 def _without_hierarchy(declared: Attribute, column: TupleColumn) -> tuple[SensitiveAttribute, Codes]:
@@ -252,9 +243,7 @@ def _without_hierarchy(declared: Attribute, column: TupleColumn) -> tuple[Sensit
     # values with the same text are the same value
     order = np.lexsort((written.is_null().to_numpy(zero_copy_only=False).astype(np.int8), ranks))
     labels = written.take(pa.array(order)).to_pylist()
-    new = np.array(
-        [label != before for label, before in zip(labels, [object(), *labels], strict=False)], dtype=np.int32
-    )
+    new = np.array([not i or label != labels[i - 1] for i, label in enumerate(labels)], dtype=np.int32)
     codes = np.empty(len(labels), dtype=np.int32)
     codes[order] = np.cumsum(new, dtype=np.int32) - 1
     distinct = tuple(label for label, first in zip(labels, new, strict=True) if first)

@@ -61,18 +61,14 @@ class DuckDBEngine:
         self.folder = scratch.path
         self._using = threading.RLock()
         self._backend = ibis.duckdb.from_connection(_started(self.folder / "spill", limits))
+        self.connection: Any = self._backend.con
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
-        self._backend.con.execute("SET enable_progress_bar_print = false")
-        self._closer = weakref.finalize(self, _close, self._backend.con, scratch)
+        self.connection.execute("SET enable_progress_bar_print = false")
+        self._closer = weakref.finalize(self, _close, self.connection, scratch)
 
     @property
     def name(self) -> str:
         return f"DuckDB {self._backend.version}"
-
-    @property
-    def connection(self) -> Any:
-        """The DuckDB connection."""
-        return self._backend.con
 
     def close(self) -> None:
         """Close the database and remove its folder."""

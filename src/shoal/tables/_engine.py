@@ -61,59 +61,45 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """The engine's name and version, for certificates."""
-        ...
 
     def fetch(self, expression: ir.Table) -> pa.Table:
         """Compute a (small) expression."""
-        ...
 
     def fetch_encoded(self, expression: ir.Table) -> pa.Table:
         """Compute an expression of many rows; texts come as dictionaries, which take a fraction of their memory."""
-        ...
 
     def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches."""
-        ...
 
     def stage(self, rows: pa.Table) -> ir.Table:
         """Put a small table beside the data, to join with."""
-        ...
 
     def keep(self, expression: ir.Table) -> ir.Table:
         """Compute an expression once and for all, so that a second look sees the same records."""
-        ...
 
     def forget(self, kept: ir.Table) -> None:
         """Remove what :meth:`keep` stored, which nobody will look at again."""
-        ...
 
     def numbered(self, expression: ir.Table) -> ir.Table:
         """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
-        ...
 
     def apart(self, expression: ir.Table) -> ir.Table:
         """Return the same expression as a query of its own: what is asked of it is computed after it, in its order."""
-        ...
 
     def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
-        ...
 
     def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> ir.Value | None:
         """Return the number beside the value of a column, null where there is none; None where a join is better."""
-        ...
 
     def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
         """Return the label with the number ``code``, of a few; null may be one of them."""
-        ...
 
     def write_csv(self, expression: ir.Table, path: Path) -> None:
         """Write one CSV file at ``path``."""
-        ...
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
         """Write one Parquet file at ``path``."""
-        ...
 
 
 @contextmanager

@@ -140,16 +140,9 @@ class Ballot:
     records: Counts
 
     def votes(self, values: npt.NDArray[np.int32], size: int, keys: Counts) -> Votes:
-        """Return the votes for entries of a histogram.
+        """Return the votes for entries of a histogram, whose ``keys`` are ``class * size + value``, ascending.
 
-        Parameters
-        ----------
-        values
-            The value of every tuple.
-        size
-            The number of values.
-        keys
-            ``class * size + value`` of every entry, ascending.
+        ``values`` are those of every tuple, and ``size`` is how many there are.
         """
         entries = np.searchsorted(keys, self.owners * size + values[self.tuples])
         wide = int(self.records.max(initial=0)) + 1

@@ -76,13 +76,6 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
     :func:`~shoal.tables.numbered`): the table may be counted first and released later, and both see the same sample.
     The numbers are those of the records' places in the source, so the same key keeps other people if the source is
     put into another order; this is why a key must not be used twice.
-
-    Parameters
-    ----------
-    probability
-        In [0, 1].
-    key
-        32 secret bytes.
     """
     if not 0 <= probability <= 1:
         raise ParameterError(f"`probability` of `bernoulli` must be in [0, 1]; got {probability}.")
@@ -151,17 +144,8 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
     Assumptions
     -----------
     As for :func:`bernoulli`: SHA-256 with a secret prefix is a pseudorandom function, ``secret`` is fresh, used for one
-    sample and then forgotten. The key of a person is the same in all of that person's records.
-
-    Parameters
-    ----------
-    person
-        The column that says whose record it is. Records without a value, which a schema refuses for such a column,
-        count as those of one person.
-    records
-        At least 1.
-    secret
-        32 secret bytes.
+    sample and then forgotten. The column ``person`` is the same in all records of a person; records without a value,
+    which a schema refuses for such a column, count as those of one person.
 
     Notes
     -----

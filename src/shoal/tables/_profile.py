@@ -25,17 +25,10 @@ _LENGTHS = 3
 
 
 def profile(table: Table, *, date_format: str | None = None) -> tuple[ColumnProfile, ...]:
-    """Return statistics of every column, computed on the engine.
+    """Return statistics of every column, computed on the engine; no schema is needed.
 
-    Parameters
-    ----------
-    table
-        Any table; no schema is needed.
-    date_format
-        How days are written, such as ``dd/mm/yyyy``; found out from each column where not given.
+    ``date_format`` is how days are written, such as ``dd/mm/yyyy``; found out from each column where not given.
 
-    Notes
-    -----
     Columns of one type that are written alike are counted together, as many as make up a few million cells: a wide
     table takes as many queries as a narrow one. What is fetched is one row per column, and its most common texts, to
     see what they look like. No text is kept.

@@ -46,19 +46,15 @@ class Site(Protocol):
     @property
     def session(self) -> Any | None:
         """The Spark session whose executors do it; None for this machine."""
-        ...
 
     def write(self, table: Table, path: Path, *, csv: bool) -> dict[str, Digest]:
         """Write a released table at ``path``, and beside it as CSV; return what is known of the files by then."""
-        ...
 
     def open(self, path: Path) -> Table:
         """Read a released table."""
-        ...
 
     def each(self, look: Look, paths: Sequence[Path]) -> list[Mapping[str, Any]]:
         """Return what ``look``, a function that is found by its name, says of each file."""
-        ...
 
 
 class Here:

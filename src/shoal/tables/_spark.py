@@ -162,16 +162,15 @@ class SparkEngine:
         return ibis.array(labels.to_pylist()).cast("array<string>")[code.cast("int32")]
 
     def write_csv(self, expression: ir.Table, path: Path) -> None:
-        self._write(expression, path, "csv")
+        self._write(expression, path, DuckDBEngine.write_csv)
 
     def write_parquet(self, expression: ir.Table, path: Path) -> None:
-        self._write(expression, path, "parquet")
+        self._write(expression, path, DuckDBEngine.write_parquet)
 
-    def _write(self, expression: ir.Table, path: Path, form: str) -> None:
+    def _write(self, expression: ir.Table, path: Path, write: Callable[[DuckDBEngine, ir.Table, Path], None]) -> None:
         engine, gathered = self._gather(expression)
         try:
-            write = engine.write_csv if form == "csv" else engine.write_parquet
-            write(sorted_by_values(gathered), path)
+            write(engine, sorted_by_values(gathered), path)
         finally:
             engine.close()
 

@@ -244,15 +244,12 @@ class NumberSpread(Protocol):
 
     def extent(self) -> Extent:
         """Return where they lie."""
-        ...
 
     def reaching(self, share: float, extent: Extent) -> float:
         """Return the least of them such that at least ``share`` of the records have it or a lesser one."""
-        ...
 
     def binned(self, step: float, most: float) -> dict[int, int]:
         """Return how many records lie in ``[i * step, (i + 1) * step)``, by i; numbers above ``most`` count as it."""
-        ...
 
 
 def numbers_of(counted: ValueCounts) -> NumberSpread:
