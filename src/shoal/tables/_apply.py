@@ -15,7 +15,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.kernels import Codes, Integers
 from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing, TupleColumn, Words
-from shoal.tables._engine import key, quiet, sorted_by_values
+from shoal.tables._engine import OURS, key, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
 from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table
@@ -29,6 +29,8 @@ FEW = 1000
 #: So many records are counted instead of sorted where few of them differ; fewer are sorted in no time.
 MANY = 1_000_000
 _OFTEN = 2  # times that a record is repeated on average, at least
+
+# what is put beside the columns of a table has names that no column has: one taken for another would be released
 
 
 def apply(
@@ -99,7 +101,7 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
         if column is None:
             carried[name] = records[name]
         elif not column.few:
-            carried[name] = records[f"label{j}"]
+            carried[name] = records[f"{OURS}label{j}"]
     rows = records.select(**carried)
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
     often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
@@ -123,7 +125,7 @@ def _counted(rows: ir.Table) -> ir.Table:
 
 
 def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
-    code = packing.code(position, ordered[f"word{packing.words[position]}"])
+    code = packing.code(position, ordered[f"{OURS}word{packing.words[position]}"])
     return table.engine.labelled(code, column.labels)
 
 
@@ -184,9 +186,9 @@ class Lookup:
         packing = Packing.of([hierarchy.size for hierarchy in frequencies.hierarchies])
         looked: dict[str, dict[str, Any]] = {}
         for j, dictionary in enumerate(self.encoded.dictionaries):
-            known: dict[str, Any] = {f"value{j}": dictionary.values}
+            known: dict[str, Any] = {f"{OURS}value{j}": dictionary.values}
             if self.tuples is not None:
-                known[f"leaf{j}"] = pa.array(packing.part(j, dictionary.codes))
+                known[f"{OURS}leaf{j}"] = pa.array(packing.part(j, dictionary.codes))
             column = self.released.get(j)
             if column is not None and column.of_value is not None:
                 known |= dict(self._columns(j, column, column.of_value))
@@ -207,8 +209,8 @@ class Lookup:
     def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
         packing = Packing.of([len(self.released[j].labels) for j in self.few])
-        words = packing.added([records[f"part{j}"] for j in self.few])
-        return packing, {f"word{i}": word for i, word in enumerate(words)}
+        words = packing.added([records[f"{OURS}part{j}"] for j in self.few])
+        return packing, {f"{OURS}word{i}": word for i, word in enumerate(words)}
 
     @property
     def few(self) -> list[int]:
@@ -220,10 +222,10 @@ class Lookup:
         if column.few:
             position = self.few.index(j)
             packing = Packing.of([len(self.released[i].labels) for i in self.few])
-            yield f"part{j}", pa.array(packing.part(position, codes), mask=unused)
+            yield f"{OURS}part{j}", pa.array(packing.part(position, codes), mask=unused)
         else:
-            yield f"label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
-            yield f"part{j}", pa.array(codes, mask=unused)
+            yield f"{OURS}label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
+            yield f"{OURS}part{j}", pa.array(codes, mask=unused)
 
     def _join_tuples(self, table: Table, records: ir.Table, packing: Packing, tuples: Integers) -> ir.Table:
         codes = self.encoded.frequencies.codes[tuples]
@@ -231,7 +233,7 @@ class Lookup:
         for j, column in self.released.items():
             if column.of_tuple is not None:
                 known |= dict(self._columns(j, column, column.of_tuple))
-        parts = [records[f"leaf{j}"] for j in range(codes.shape[1])]
+        parts = [records[f"{OURS}leaf{j}"] for j in range(codes.shape[1])]
         return with_tuples(table, records, packing, parts, codes, **known)
 
 
@@ -285,7 +287,7 @@ def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> ir.Tab
 def with_parts(table: Table, columns: Sequence[TupleColumn], parts: Sequence[Words]) -> ir.Table:
     """Return the records with what their values add to words, ``part0``, ``part1``, ..., given that of every value."""
     known: dict[str, dict[str, Any]] = {
-        column.name: {f"value{i}": column.values, f"part{i}": pa.array(part)}
+        column.name: {f"{OURS}value{i}": column.values, f"{OURS}part{i}": pa.array(part)}
         for i, (column, part) in enumerate(zip(columns, parts, strict=True))
     }
     return all_looked_up(table, known)
@@ -299,7 +301,7 @@ def with_tuples(
     ``rows`` are the codes of the tuples; records of other tuples are left out.
     """
     words = packing.pack([rows[:, j] for j in range(rows.shape[1])])
-    known = {f"tuple{i}": pa.array(word) for i, word in enumerate(words)}
+    known = {f"{OURS}tuple{i}": pa.array(word) for i, word in enumerate(words)}
     staged = table.engine.stage(pa.table(known | beside))
     same = [word == staged[name] for word, name in zip(packing.added(parts), known, strict=True)]
     return records.inner_join(staged, same)
@@ -327,5 +329,5 @@ def look_up(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.T
 def _without_unused(known: dict[str, Any]) -> pa.Table:
     """Leave out values that no kept record has: their records are then dropped by the join itself."""
     rows = pa.table(known)
-    parts = [name for name in rows.column_names if name.startswith("part")]
+    parts = [name for name in rows.column_names if name.startswith(f"{OURS}part")]
     return rows.filter(pc.is_valid(rows[parts[0]])) if parts else rows

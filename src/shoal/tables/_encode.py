@@ -30,9 +30,9 @@ from shoal.tables._columns import (
     sensitive_codes,
 )
 from shoal.tables._duckdb import memory_limit
-from shoal.tables._engine import fetched, figures, quiet
+from shoal.tables._engine import OURS, fetched, figures, quiet
 from shoal.tables._holders import Holders, tallied
-from shoal.tables._people import PersonKeys, household_of, people, person_of, profiled
+from shoal.tables._people import PLACE, PersonKeys, household_of, people, person_of, profiled
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 from shoal.tables._values import sizes_of
@@ -149,8 +149,9 @@ class _CountedTuples:
             codes = [by_value(column, own) for column, (own, _) in zip(self.columns, coded, strict=True)]
             with quiet(self.table.source.name):
                 records = with_parts(self.table, self.columns, [packing.part(i, own) for i, own in enumerate(codes)])
-                parts = [records[f"part{i}"] for i in range(len(codes))]
-                records = with_tuples(self.table, records, packing, parts, rows, place=pa.array(np.arange(len(rows))))
+                parts = [records[f"{OURS}part{i}"] for i in range(len(codes))]
+                numbers = {PLACE: pa.array(np.arange(len(rows)))}
+                records = with_tuples(self.table, records, packing, parts, rows, **numbers)
             profiles = profiled(self.table, records, counts, *self.whose)
             return profiles.holders, profiles
         key, *homes = self.keys
@@ -281,7 +282,7 @@ class _Tuples:
         places = [(packing, j) for j in range(len(hierarchies))] + [(secrets, j) for j in range(len(sizes))]
         own = [layout.part(j, each) for (layout, j), each in zip(places, codes, strict=True)]
         records = with_parts(table, columns, own)
-        parts = [records[f"part{i}"] for i in range(len(columns))]
+        parts = [records[f"{OURS}part{i}"] for i in range(len(columns))]
         words = {f"word{i}": word for i, word in enumerate(packing.added(parts[: len(hierarchies)]))}
         words |= {f"secret{i}": word for i, word in enumerate(secrets.added(parts[len(hierarchies) :]))}
         rows = records.select(**words)

@@ -18,13 +18,16 @@ import pyarrow.compute as pc
 from shoal.errors import DataError
 from shoal.kernels import Counts, Mask
 from shoal.schema import Role, topic
-from shoal.tables._engine import fetched, figures, key, quiet
+from shoal.tables._engine import OURS, fetched, figures, key, quiet
 from shoal.tables._holders import Holders
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+
+#: The number of a record's tuple.
+PLACE = f"{OURS}place__"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +141,8 @@ class Profiles:
 def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home: str | None = None) -> Profiles:
     """Let the executors find the different profiles of the values of a column, and how many values have each.
 
-    ``records`` are those of the table with the number of their tuple, ``place``, and ``counts`` the records of every
-    tuple. With ``home``, the households are counted together whose members have the same profiles.
+    ``records`` are those of the table with the number of their tuple, :data:`PLACE`, and ``counts`` the records of
+    every tuple. With ``home``, the households are counted together whose members have the same profiles.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home:
     """
     assert isinstance(table.engine, SparkEngine)  # noqa: S101 - others hand over the pairs
     names = {"whose": column} if home is None else {"home": home, "whose": column}
-    rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records["place"])
+    rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records[PLACE])
     counted = rows.group_by([*names, "place"]).aggregate(records=rows.count())
     pair = counted["records"] * len(counts) + counted["place"]
     persons = gathered(counted.mutate(pair=pair), [*names], "pair")

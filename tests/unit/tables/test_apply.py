@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from shoal.errors import ParameterError
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import Encoded, Recoding, Table, _apply, apply, encode, read, write
@@ -188,3 +189,15 @@ def test_lists_joins_and_repeated_records_give_the_same_file(many, dropped, monk
 
 def first_label(encoded: Encoded, leaf: int) -> str | None:
     return encoded.frequencies.hierarchies[0].labels[0][leaf]
+
+
+@pytest.mark.parametrize("name", ["word0", "part0", "part1", "leaf0", "label0", "tuple0", "value0"])
+def test_no_column_is_taken_for_one_of_ours(name: str) -> None:
+    values = [f"x{number % 3}" for number in range(60)]
+    rows = pa.table({"age": [number % 7 for number in range(60)], "town": ["a", "b"] * 30, name: values})
+    roles = {"age": "quasi-identifier", "town": "quasi-identifier", name: "insensitive"}
+    schema = Schema(attributes=tuple(Attribute(name=each, role=role) for each, role in roles.items()))
+    plan = shoal.Plan(schema=schema, models=(shoal.KAnonymity(2),), method=shoal.Generalize())
+    released = plan.run(read(rows)).table.to_arrow()
+    assert sorted(released[name].to_pylist()) == sorted(values)
+    assert set(released["town"].to_pylist()) <= {"a", "b", "*"}
