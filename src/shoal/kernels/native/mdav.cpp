@@ -1,5 +1,5 @@
-// MDAV, V-MDAV and insensitive microaggregation, exact, and the optimal univariate partition. The readable twins of these
-// functions are in kernels/*.py; both give the same labels. The centroid comes from integer sums of fixed-point values,
+// MDAV, V-MDAV and insensitive microaggregation, exact. The readable twins of these functions are in
+// kernels/clusters.py; both give the same labels. The centroid comes from integer sums of fixed-point values,
 // which do not depend on the order of summation.
 #include "shoal.h"
 #include "tree.h"

@@ -1,5 +1,5 @@
 // Nearest neighbours of many points at once, and the exchange of records between neighbouring clusters. The readable twins of
-// these functions are kernels/nearest.py and kernels/exchange.py; both give the same results.
+// these functions are in kernels/nearest.py and kernels/clusters.py; both give the same results.
 #include "shoal.h"
 #include "tree.h"
 

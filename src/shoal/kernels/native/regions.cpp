@@ -1,5 +1,5 @@
 // Large regions of all nodes of a box of the lattice, and the weight of all trees that specialise each of them. The
-// readable twins are in kernels/regions.py.
+// readable twins are in kernels/walk.py.
 #include "walk.h"
 
 #include <cmath>

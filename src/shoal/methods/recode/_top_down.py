@@ -364,7 +364,7 @@ class _RegionSplits:
         if relaxed:
             return upper.astype(np.int32)
         # The tuples of the median value all go to the half that then is nearer to half of the records.
-        cut = np.where(np.logical_or.reduceat(upper, self._starts), _least(codes, upper, self._starts), self._high[j])
+        cut = np.minimum.reduceat(np.where(upper, codes, self._high[j][self._regions]), self._starts)
         below, upto = (
             np.add.reduceat(np.where(side, self._counts, 0), self._starts)
             for side in (codes < cut[self._regions], codes <= cut[self._regions])
@@ -372,10 +372,6 @@ class _RegionSplits:
         nearer = np.abs(2 * upto - self.weights) < np.abs(2 * below - self.weights)
         cut = np.where((nearer | (cut == self._low[j])) & (cut < self._high[j]), cut + 1, cut)
         return np.asarray(codes >= cut[self._regions], dtype=np.int32)
-
-
-def _least(codes: Codes, chosen: Mask, starts: Counts) -> Codes:
-    return np.asarray(np.minimum.reduceat(np.where(chosen, codes, np.iinfo(np.int32).max), starts))
 
 
 def _lightest(owner: Counts, weights: Counts, candidates: Mask) -> Mask:
