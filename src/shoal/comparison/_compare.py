@@ -1,33 +1,52 @@
-"""Run plans side by side and compare what came of them."""
+"""Run plans side by side and compare what came of them.
+
+Finished points can be kept on disk, one JSON file each, so that a comparison that was stopped goes on where it was. A
+point is found again by a digest of everything that its figures depend on, so that none is mistaken for another.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shoal import stopping, tables, utility
-from shoal.comparison._comparison import Comparison
-from shoal.comparison._evaluate import Settings, answer, as_json
-from shoal.comparison._frontier import non_dominated
+import pyarrow as pa
+
+from shoal import __version__, stopping, tables, utility
+from shoal.comparison._comparison import RISKS, UTILITIES, Comparison, Point, strengths
+from shoal.comparison._evaluate import Settings, answer
 from shoal.comparison._grid import DELTA, Candidate, Grid
-from shoal.comparison._point import RISKS, UTILITIES, Point, strengths
-from shoal.comparison._recommend import recommend
-from shoal.comparison._store import PointStore, input_fingerprint, point_key
-from shoal.errors import Cancelled, MissingExtraError, ParameterError, Problems, SchemaError, ShoalError
+from shoal.comparison._recommend import non_dominated, recommend
+from shoal.errors import (
+    Cancelled,
+    MissingExtraError,
+    OutputError,
+    ParameterError,
+    Problems,
+    SchemaError,
+    ShoalError,
+    reason,
+)
+from shoal.plan import Plan
 from shoal.tables import Table
 from shoal.workers import Pool, Progress, WorkFailed
-from shoal.writing import Scratch
+from shoal.writing import Scratch, write_file
 
 #: seconds between two looks at whether the user stopped the work
 _PATIENCE = 0.2
 _UNFINISHED = "not finished when the comparison was stopped"
+#: of the files of finished points
+_FORMAT = 3
+_BLOCK = 1 << 20
 
 
 def compare(
@@ -119,7 +138,7 @@ def compare(
         progress(len(points) - len(todo), len(points), "")
     with _staged(table, target, learn=learn, seed=seed, needed=bool(todo)) as staged:
         jobs = [
-            {"plan": points[position].plan, "folder": str(table.schema.folder.absolute()), "settings": as_json(staged)}
+            {"plan": points[position].plan, "folder": str(table.schema.folder.absolute()), "settings": asdict(staged)}
             for position in todo
         ]
         finished = _run_all(jobs, processes or os.cpu_count() or 1, cancelled, deadline)
@@ -169,35 +188,28 @@ def _check(
     if processes is not None and processes < 1:
         problems.add(f"`processes` of `compare` must be at least 1; got {processes}")
     problems.raise_as(ParameterError)
-    if target is not None:
-        _require_learn()
-
-
-def _require_learn() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("sklearn") is None:
+    if target is not None and find_spec("sklearn") is None:
         raise MissingExtraError("scikit-learn", extra="learn")
 
 
 def _point(number: int, candidate: Candidate, fingerprint: str, settings: Mapping[str, object]) -> Point:
-    if candidate.plan is None:
-        return Point(
-            number=number,
-            method=candidate.method,
-            promises=candidate.promises,
-            plan="",
-            key="",
-            failure=candidate.problem,
-        )
-    return Point(
+    plan = candidate.plan
+    point = Point(
         number=number,
         method=candidate.method,
         promises=candidate.promises,
-        plan=candidate.plan.dumps(),
-        key=point_key(candidate.plan, fingerprint, settings),
-        private=candidate.plan.privacy is not None,
-        strengths=strengths(candidate.plan),
+        plan="",
+        key="",
+        failure=candidate.problem,
+    )
+    if plan is None:
+        return point
+    return replace(
+        point,
+        plan=plan.dumps(),
+        key=point_key(plan, fingerprint, settings),
+        private=plan.privacy is not None,
+        strengths=strengths(plan),
     )
 
 
@@ -228,15 +240,7 @@ def _answered(point: Point, found: Future[Any]) -> Point:
     if isinstance(error, ShoalError):
         hint = f" ({error.hint})" if error.hint else ""
         return replace(point, failure="; ".join(error.problems) + hint)
-    figures = found.result()
-    return replace(
-        point,
-        seconds=float(figures["seconds"]),
-        records=int(figures["records"]),
-        shows_members=bool(figures["shows_members"]),
-        risk=dict(figures["risk"]),
-        utility=dict(figures["utility"]),
-    )
+    return replace(point, **found.result())
 
 
 @contextmanager
@@ -244,16 +248,89 @@ def _staged(table: Table, target: str | None, *, learn: bool, seed: int, needed:
     """Put the records where all workers find them: a private folder that is removed at the end."""
     scratch = Scratch()
     try:
-        folder = scratch.path
-        data = folder / "data.parquet"
-        settings = Settings(data=data, target=target, learn=learn, seed=seed)
-        if needed:
-            tables.write(table, data)
-            if target is not None:
-                train, test = utility.hold_out(table, seed=seed)
-                settings = replace(settings, train=folder / "train.parquet", test=folder / "test.parquet")
-                tables.write(train, folder / "train.parquet")
-                tables.write(test, folder / "test.parquet")
-        yield settings
+        parts = {"data": table}
+        if needed and target is not None:
+            parts["train"], parts["test"] = utility.hold_out(table, seed=seed)
+        paths = {name: str(scratch.path / f"{name}.parquet") for name in parts}
+        for name, part in parts.items() if needed else ():
+            tables.write(part, paths[name])
+        yield Settings(**paths, target=target, learn=learn, seed=seed)
     finally:
         scratch.remove()
+
+
+class PointStore:
+    """A folder of finished points, or nothing that remembers nothing."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        if self._folder is not None:
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"the folder `{self._folder.name}` cannot be created: {reason(error)}") from None
+
+    def find(self, point: Point) -> Point | None:
+        """Return a finished point with the same key, numbered as asked for; a damaged file counts as none."""
+        if self._folder is None:
+            return None
+        try:
+            content = json.loads((self._folder / f"{point.key}.json").read_text(encoding="utf-8"))
+            if content.pop("format") != _FORMAT:
+                return None
+            found = Point.from_json(content)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+        return replace(found, number=point.number) if found.key == point.key else None
+
+    def keep(self, point: Point) -> None:
+        """Write a finished point; it is there whole or not at all."""
+        if self._folder is None:
+            return
+        path = self._folder / f"{point.key}.json"
+        content = json.dumps({"format": _FORMAT, **point.to_json()}, indent=2) + "\n"
+        write_file(path, content.encode(), overwrite=True, told=False)
+
+
+def input_fingerprint(table: Table) -> str:
+    """Return a digest of the data: of the file's bytes and how it was read, else of the records in their order."""
+    digest = hashlib.sha256()
+    path = table.source.path
+    if path is not None and path.exists():
+        digest.update(json.dumps([table.source.kind, table.source.details]).encode())
+        for file in sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]:
+            _add_file(digest, file)
+        return digest.hexdigest()
+    _add_records(digest, table.to_arrow())
+    return digest.hexdigest()
+
+
+def point_key(plan: Plan, fingerprint: str, settings: Mapping[str, object]) -> str:
+    """Return a digest of everything that the figures of a point depend on."""
+    digest = hashlib.sha256(json.dumps([__version__, fingerprint, plan.dumps(), dict(settings)]).encode())
+    for attribute in plan.schema:
+        rule = attribute.hierarchy
+        if rule is not None and rule.file is not None:
+            _add_file(digest, plan.schema.folder / rule.file)
+    return digest.hexdigest()[:32]
+
+
+def _add_file(digest: hashlib._Hash, path: Path) -> None:
+    digest.update(f"file {path.stat().st_size} ".encode())
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+
+
+def _add_records(digest: hashlib._Hash, records: pa.Table) -> None:
+    """Add records column by column, whatever chunks they come in."""
+    digest.update(str(records.schema.remove_metadata()).encode())
+    for column in records.columns:
+        for start in range(0, len(column), _BLOCK):
+            chunk = column.slice(start, _BLOCK).combine_chunks()
+            whole = pa.concat_arrays(chunk.chunks) if isinstance(chunk, pa.ChunkedArray) else chunk
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, pa.schema([("c", whole.type)])) as writer:
+                # a copy without an offset: slices of the same values must give the same bytes
+                writer.write_batch(pa.record_batch([whole.take(pa.array(range(len(whole))))], names=["c"]))
+            digest.update(sink.getvalue())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,12 +30,12 @@ _LEARN = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What all points of a comparison share."""
+    """What all points of a comparison share; plain values, which a job carries to a worker."""
 
     #: The Parquet files of the table and, to measure prediction, of its two parts.
-    data: Path
-    train: Path | None = None
-    test: Path | None = None
+    data: str
+    train: str | None = None
+    test: str | None = None
     #: The column to predict, or None.
     target: str | None = None
     #: Whether to train classifiers.
@@ -45,26 +44,10 @@ class Settings:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What came of a plan; see :class:`Point`."""
-
-    seconds: float
-    records: int
-    shows_members: bool
-    risk: Mapping[str, float | None]
-    utility: Mapping[str, float | None]
-
-
 def answer(job: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
-    """Carry out the plan of a job; return its figures as plain values."""
+    """Carry out the plan of a job and measure the release; return what a :class:`Point` says of it."""
     plan = Plan.loads(job["plan"], folder=Path(job["folder"]))
-    measured = evaluate(plan, from_json(job["settings"]))
-    return {entry.name: getattr(measured, entry.name) for entry in dataclasses.fields(measured)}
-
-
-def evaluate(plan: Plan, settings: Settings) -> Measured:
-    """Carry out ``plan`` and measure the release."""
+    settings = Settings(**job["settings"])
     started = time.perf_counter()
     release = plan.run(tables.read(settings.data))
     released = _in_memory(plan, release)
@@ -72,18 +55,18 @@ def evaluate(plan: Plan, settings: Settings) -> Measured:
     original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
     pair, weighted = released.pairs(original)
     shows_members = plan.method.shows_members
-    return Measured(
-        seconds=seconds,
-        records=release.records,
-        shows_members=shows_members,
-        risk=_risk(pair, release.after if shows_members else None, settings.seed),
-        utility={
+    return {
+        "seconds": seconds,
+        "records": release.records,
+        "shows_members": shows_members,
+        "risk": _risk(pair, release.after if shows_members else None, settings.seed),
+        "utility": {
             **_utility(weighted, settings),
             "coverage": utility.coverage(pair if released.counted is not None else weighted),
             "suppressed": 1 - release.records / pair.original.records,
             "prediction": _prediction(plan, settings),
         },
-    )
+    }
 
 
 def _in_memory(plan: Plan, release: Release) -> JoinedRecords:
@@ -106,7 +89,7 @@ def _in_memory(plan: Plan, release: Release) -> JoinedRecords:
 
 
 @lru_cache(maxsize=1)
-def _original(data: Path, folder: Path, described: str) -> Pair:
+def _original(data: str, folder: Path, described: str) -> Pair:
     table = tables.read(data).with_schema(schema.loads(described, folder))
     return Pair.of(table, table)
 
@@ -162,30 +145,6 @@ def _prediction(plan: Plan, settings: Settings) -> float | None:
     )
     zero, best = found[0].zero, max(each.original for each in found)
     return 1 - (max(each.released for each in found) - zero) / (best - zero) if best > zero else None
-
-
-def as_json(settings: Settings) -> dict[str, Any]:
-    """Return settings as plain values."""
-    return {
-        "data": str(settings.data),
-        "train": None if settings.train is None else str(settings.train),
-        "test": None if settings.test is None else str(settings.test),
-        "target": settings.target,
-        "learn": settings.learn,
-        "seed": settings.seed,
-    }
-
-
-def from_json(content: Mapping[str, Any]) -> Settings:
-    """Read what :func:`as_json` gave."""
-    paths = {name: None if content[name] is None else Path(content[name]) for name in ("train", "test")}
-    return Settings(
-        data=Path(content["data"]),
-        target=content["target"],
-        learn=content["learn"],
-        seed=content["seed"],
-        **paths,
-    )
 
 
 #: rows that a joined table has at most, but for a few values of everybody: joining a class of 1,000 gives a million

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shoal import methods
-from shoal.comparison._point import describe
+from shoal.comparison._comparison import describe
 from shoal.errors import InputError, ParameterError
 from shoal.methods import promises
 from shoal.plan import Plan

@@ -178,7 +178,7 @@ def test_progress_is_told(people: shoal.Table, kept: Path, found: shoal.Comparis
 
 def test_a_worker_refuses_a_wrong_plan_with_a_reason() -> None:
     with pytest.raises(PlanError, match="no columns"):
-        answer({"plan": "shoal = 1", "folder": ".", "settings": {}}, lambda *_: None)
+        answer({"plan": "shoal = 1", "folder": ".", "settings": {"data": ""}}, lambda *_: None)
 
 
 def test_it_can_be_stopped(people: shoal.Table) -> None:
