@@ -1,5 +1,26 @@
-"""The command line: one file per command, on the public API only."""
+"""The command line, on the public API only; here the program ``shoal``, light, so that signals are heeded at once."""
 
-from lazy_loader import attach_stub
+from __future__ import annotations
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+import sys
+from typing import NoReturn
+
+from shoal import stopping
+
+
+def main() -> NoReturn:
+    """Run the program and exit with its code."""
+    sys.exit(stopping.run(_command, say=_stopped))
+
+
+def _command() -> int:
+    # imports take a while, and a signal may come in the middle of them
+    from shoal.cli._main import command
+
+    return command()
+
+
+def _stopped(left: str) -> None:
+    from shoal.cli import _output
+
+    _output.stopped(left)

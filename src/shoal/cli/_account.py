@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,10 @@ import typer
 from typer import Argument, Option
 
 from shoal import stopping
-from shoal.cli import _ledger, _output, _source
+from shoal.cli import _output, _source
 
 if TYPE_CHECKING:
-    from shoal import Account
-    from shoal.queries import Standing
+    from shoal.queries import Entry, Head, Standing
 
 
 EXAMPLES = """\b
@@ -28,6 +28,14 @@ Start with:
 account = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 Folder = Annotated[Path, Argument(metavar="ACCOUNT", help="The folder of the account.")]
+Delta = Annotated[str, Option(help="The delta of the budget, such as 1e-6.")]
+Measure = Annotated[
+    str,
+    Option(
+        help="What is added up: epsilon, or zcdp, which lets many questions with Gaussian noise cost far less. "
+        "The budget is epsilon and delta either way."
+    ),
+]
 
 
 @account.command("create")
@@ -37,7 +45,7 @@ def create(
     file: _source.InputFile,
     *,
     epsilon: Annotated[str, Option(help="What all releases and answers together may spend.")],
-    delta: _ledger.Delta = "0",
+    delta: Delta = "0",
     neighbours: Annotated[
         str,
         Option(
@@ -45,7 +53,7 @@ def create(
             "data sets promise no more, and everything else then costs twice its epsilon."
         ),
     ] = "add-remove",
-    measure: _ledger.Measure = "epsilon",
+    measure: Measure = "epsilon",
     records_per_person: Annotated[
         int | None, Option(help="With a person column: how many records per person a vault looks at; 1 by default.")
     ] = None,
@@ -57,7 +65,7 @@ def create(
 
     made = shoal.Account.create(
         folder,
-        _source.with_schema(file.read(), file.source, schema),
+        file.described(schema),
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,  # type: ignore[arg-type]
@@ -74,7 +82,7 @@ def create(
     if budget.rho_units:
         _output.line(f"Adding up rho, it keeps epsilon {epsilon}, delta {delta} in all.")
     if unit.column is None:
-        _output.line("No column says whose record it is: a person with several records loses several times as much.")
+        _output.line(SEVERAL)
     _output.line("Give it to every release with --account, and to the vault of the table.")
     _output.line("What is released without it, or from another account, it cannot know.")
 
@@ -97,27 +105,19 @@ def show(
     if json:
         _output.print_json(
             {
-                **_ledger.amounts(standings["*"]),
+                **amounts(standings["*"]),
                 "unit": str(unit),
-                "analysts": {name: _ledger.amounts(one) for name, one in standings.items() if name != "*"},
-                "entries": head.number,
-                "head": str(head),
-                "last": [{"number": each.number, **each.content} for each in latest],
+                "analysts": {name: amounts(one) for name, one in standings.items() if name != "*"},
+                **entries_json(latest, head),
             }
         )
         return
-    rows = [
-        ["all together" if name == "*" else name, str(one.budget), str(one.spent), str(one.left)]
-        for name, one in standings.items()
-    ]
-    _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
+    show_budgets({"all together" if name == "*" else name: one for name, one in standings.items()})
     _output.line(f"It counts what is lost by {unit}.")
     if standings["*"].budget.rho_units:
         _in_epsilon(standings["*"])
     _output.line()
-    _output.line(_ledger.title(latest, head.number), style="bold")
-    for line in _ledger.shown(latest, written):
-        _output.line(line)
+    show_entries(latest, written, head)
 
 
 @account.command("budget")
@@ -125,10 +125,12 @@ def budget(
     folder: Folder,
     *,
     epsilon: Annotated[str, Option(help="What all releases and answers together may spend from now on.")],
-    delta: _ledger.Delta = "0",
+    delta: Delta = "0",
 ) -> None:
     """Change the budget; the history shows it."""
-    opened = _opened(folder)
+    import shoal
+
+    opened = shoal.Account.open(folder)
     with stopping.held():
         opened.set_budget(epsilon, delta)
         stopping.happened("the budget was set")
@@ -147,8 +149,10 @@ def follow(
 
     What was spent stays spent; the history shows when the table changed.
     """
-    opened = _opened(folder)
-    found = _source.with_schema(file.read(), file.source, schema)
+    import shoal
+
+    opened = shoal.Account.open(folder)
+    found = file.described(schema)
     with stopping.held():
         opened.follow(found)
         stopping.happened("the account follows the table")
@@ -165,7 +169,37 @@ def _in_epsilon(whole: Standing) -> None:
         _output.line(f"What was spent so far keeps epsilon {float(spent):.6g} at delta {float(delta):.6g}.")
 
 
-def _opened(folder: Path) -> Account:
-    import shoal
+# what vaults, whose ledger may be that of an account, have in common with them
 
-    return shoal.Account.open(folder)
+SEVERAL = "No column says whose record it is: a person with several records loses several times as much."
+
+
+def amounts(standing: Standing) -> dict[str, str]:
+    """Return how an account stands, in exact texts."""
+    return {part: str(getattr(standing, part)) for part in ("budget", "spent", "left")}
+
+
+def show_budgets(standings: dict[str, Standing]) -> None:
+    """Print how accounts stand, by name."""
+    rows = [[name, *amounts(one).values()] for name, one in standings.items()]
+    _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
+
+
+def entries_json(entries: Sequence[Entry], head: Head) -> dict[str, object]:
+    """Return entries of a ledger as plain values, with their total."""
+    last = [{"number": each.number, **each.content} for each in entries]
+    return {"entries": head.number, "head": str(head), "last": last}
+
+
+def show_entries(entries: Sequence[Entry], written: Container[int], head: Head) -> None:
+    """Print a line for each entry; ``written`` are those whose releases are known to have been written."""
+    from shoal.queries import entry_text
+
+    title = f"The last {len(entries):,} of {head.number:,} entries"
+    if entries and entries[-1].number < head.number:
+        title = f"Entries {entries[0].number:,} to {entries[-1].number:,} of {head.number:,}"
+    _output.line(title, style="bold")
+    for each in entries:
+        unseen = each.content.get("query", "").startswith("release ") and each.number not in written
+        note = " (no folder is known to have been written)" if unseen else ""
+        _output.line(f"  {each.number:>6}  {each.content['time'][:19]}  {entry_text(each.content)}{note}")

@@ -170,6 +170,7 @@ def anonymize(
     The folder holds the data, a certificate that anyone can check, the plan, a summary and a report.
     """
     import shoal
+    from shoal import methods
     from shoal.verification import read_key
 
     check_destination(output)
@@ -181,53 +182,32 @@ def anonymize(
     payer = None if account is None else shoal.Account.open(account)
     data = file.read()
     people = None if population is None else shoal.read(population)
+    privacy = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "search_share": search_share,
+        "definition": definition,
+        "records_per_person": None if records_per_person is None else str(records_per_person),
+    }
     if plan is not None:
-        given = (
-            k,
-            l,
-            t,
-            epsilon,
-            delta,
-            search_share,
-            definition,
-            records_per_person,
-            promise,
-            method,
-            option,
-            suppression_limit,
-            time_limit,
-            schema,
-            measure,
-            about,
-        )
-        if any(value not in (None, []) for value in given):
+        given = (*privacy.values(), k, l, t, promise, method, option, suppression_limit, time_limit)
+        if any(value not in (None, []) for value in (*given, schema, measure, about)):
             raise ParameterError(
                 "--plan already contains the promises, the method and the schema; remove the other options"
             )
-        chosen = _load(plan)
+        chosen = shoal.Plan.load(plan)
     else:
-        privacy = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "search_share": search_share,
-            "definition": definition,
-            "records_per_person": None if records_per_person is None else str(records_per_person),
-        }
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
-        chosen = _plan(
-            described,
-            models,
-            _method(method, models, option or [], suppression_limit, time_limit),
-            measure or ["loss"],
-            about or [],
-        )
+        described = _source.decided(data, file.source, schema, undecided)
+        way = _method(method, models, option or [], suppression_limit, time_limit)
+        chosen = _plan(described, models, way, measure or ["loss"], about or [])
     if forecast:
         _forecast(chosen, data, json=json)
         return
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
-        with _output.searching("the best release so far") if _searches(chosen) else nullcontext():
+        timed = methods.timed(type(chosen.method))
+        with _output.searching("the best release so far") if timed else nullcontext():
             release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
         if private_report is not None and release.private is None:
             raise ParameterError(
@@ -236,7 +216,8 @@ def anonymize(
         release.write(output, csv=csv, sign=sign)
         stopping.finishing()
     if private_report is not None and release.private is not None:
-        _write_private(private_report, release.private.to_json())
+        write_file(private_report, release.private.to_json().encode(), private=True)
+        _output.warning(f"{private_report.name} contains unprotected figures of the input; do not publish it.")
     if stopping.enough():
         _output.warning("you stopped the search: this is the best release that it had found by then.")
     compared = plan is None and method is None and people is None and not stopping.enough()
@@ -260,13 +241,6 @@ def _forecast(plan: Plan, data: Table, *, json: bool) -> None:
     _output.line(
         "Below 0.05 single values are useful; at 0.25 they tell next to nothing. Nothing was written or spent."
     )
-
-
-def _searches(plan: Plan) -> bool:
-    """Return whether a plan's method can make do with the best that it has found."""
-    from shoal import methods
-
-    return methods.timed(type(plan.method))
 
 
 def _one_level(release: Release, data: Table, key: bytes | None) -> str | None:
@@ -321,12 +295,6 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")
 
 
-def _load(path: Path) -> Plan:
-    import shoal
-
-    return shoal.Plan.load(path)
-
-
 def _plan(
     schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str], about: list[str]
 ) -> Plan:
@@ -358,8 +326,7 @@ def _models(
     problems, found = Problems(), []
     wanted: list[tuple[str, dict[str, object]]] = []
     private = (methods.by_name(method).keeps.private if method else None) or "differential-privacy"
-    if any(value is not None for value in privacy.values()):
-        given = {name: _value(value) for name, value in privacy.items() if value is not None}
+    if given := {name: _value(value) for name, value in privacy.items() if value is not None}:
         wanted.append((private, given))
     if k is not None:
         wanted.append((methods.crowd(method), {"k": k}))
@@ -454,8 +421,3 @@ def _check_private(path: Path, output: Path) -> None:
         raise OutputError("the private report must not be inside the release folder")
     if path.exists():
         raise OutputError(f"{path} already exists.", hint="choose another name for the private report")
-
-
-def _write_private(path: Path, text: str) -> None:
-    write_file(path, text.encode(), private=True)
-    _output.warning(f"{path.name} contains unprotected figures of the input; do not publish it.")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from shoal.cli import _output, _source
+from shoal.errors import OutputError, ParameterError
+from shoal.writing import write_file
 
 if TYPE_CHECKING:
-    from shoal import Assessment, Table
+    from shoal import Table
 
 
 EXAMPLES = """\b
@@ -60,14 +63,15 @@ def assess(
     Shows class sizes, unique records, the risk of re-identification and the columns that make people stand out.
     """
     import shoal
-    from shoal.errors import ParameterError
     from shoal.report import assessment_text, render_assessment
-    from shoal.writing import write_file
 
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
-    _check_records(records)
-    data = _source.with_schema(file.read(), file.source, schema)
+    if records is not None and records.suffix.lower() not in (".csv", ".parquet"):
+        raise ParameterError(f"`--records` must end in .csv or .parquet; got `{records.suffix}`.")
+    if records is not None and records.exists():
+        raise OutputError(f"`{records}` already exists", hint="choose another name with --records")
+    data = file.described(schema)
     if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
         _output.warning(
             f"{len(open_)} {'column' if len(open_) == 1 else 'columns'} with the role `decide` left out of the picture."
@@ -85,7 +89,8 @@ def assess(
     if records is not None:
         _write_records(data, records)
     if json:
-        _output.print_json(found if tried is None else {**_fields(found), "attacks": tried})
+        figures = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        _output.print_json(figures if tried is None else {**figures, "attacks": tried})
         return
     _output.text(assessment_text(found, attacks=tried))
     written = [path for path in (output, records) if path is not None]
@@ -97,15 +102,6 @@ def assess(
         _output.warning(f"{words} unprotected figures of the table; do not publish {what}.")
 
 
-def _check_records(records: Path | None) -> None:
-    from shoal.errors import OutputError, ParameterError
-
-    if records is not None and records.suffix.lower() not in (".csv", ".parquet"):
-        raise ParameterError(f"`--records` must end in .csv or .parquet; got `{records.suffix}`.")
-    if records is not None and records.exists():
-        raise OutputError(f"`{records}` already exists", hint="choose another name with --records")
-
-
 def _write_records(data: Table, path: Path) -> None:
     """Write the risk of every record; what stops in between leaves nothing behind."""
     import io
@@ -114,17 +110,10 @@ def _write_records(data: Table, path: Path) -> None:
     import pyarrow.parquet
 
     import shoal
-    from shoal.writing import write_file
 
-    content = io.BytesIO()
+    content, risks = io.BytesIO(), shoal.record_risks(data)
     if path.suffix.lower() == ".csv":
-        pyarrow.csv.write_csv(shoal.record_risks(data), content)
+        pyarrow.csv.write_csv(risks, content)
     else:
-        pyarrow.parquet.write_table(shoal.record_risks(data), content)
+        pyarrow.parquet.write_table(risks, content)
     write_file(path, content.getvalue())
-
-
-def _fields(found: Assessment) -> dict[str, object]:
-    import dataclasses
-
-    return {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoal import stopping
-from shoal.cli import _output, _source
+from shoal.cli import _output, _report, _source
 from shoal.errors import ParameterError, Problems
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def compare(
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
     data = file.read()
-    described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
-    data = _source.conformed(data, described)
+    data = _source.conformed(data, _source.decided(data, file.source, schema, undecided))
     if folder is not None:
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")
     limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk
@@ -128,7 +127,7 @@ def compare(
     if export is not None:
         found.export(*export)
     if picture is not None:
-        _draw(found, picture)
+        _report.write_chart(found.chart(), picture)
     if json:
         _output.print_json(found.to_json())
         return
@@ -139,14 +138,6 @@ def compare(
             f"The plan of point {export[0]} is in {export[1]}. Use it: "
             f"shoal anonymize {file.source} --plan {export[1]} --output release"
         )
-
-
-def _draw(found: Comparison, path: Path) -> None:
-    from shoal.report import svg_to_png
-    from shoal.writing import write_file
-
-    chart = found.chart()
-    write_file(path, svg_to_png(chart) if path.suffix.lower() == ".png" else chart.svg(alone=True).encode())
 
 
 def _show(found: Comparison) -> None:
@@ -201,7 +192,7 @@ def _wrapped(sentence: str) -> None:
 
 def _numbers(option: str, text: str | None, problems: Problems) -> list[float]:
     found: list[float] = []
-    for part in (text or "").split(",") if text is not None else ():
+    for part in () if text is None else text.split(","):
         try:
             found.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
         except ValueError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoal.cli import _output, _source
+from shoal.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from shoal import Draft
@@ -59,7 +60,6 @@ def draft(
     Proposes a role, a kind and a hierarchy for every column, with reasons, and writes them to a schema file.
     """
     import shoal
-    from shoal.errors import OutputError, ParameterError
 
     if edit and private:
         raise ParameterError("--edit asks for roles, and --private writes a template: fill it in as a file.")
@@ -124,10 +124,8 @@ def _asked(drafted: Draft) -> Draft:
             break
         if answer:
             drafted = drafted.with_role(name, _ANSWERS[answer])
-    if not drafted.undecided:
-        answer = _answer("Have you checked all the other roles above? [y/N] ", ["y", "n"])
-        if answer == "y":
-            drafted = drafted.confirmed()
+    if not drafted.undecided and _answer("Have you checked all the other roles above? [y/N] ", ["y", "n"]) == "y":
+        return drafted.confirmed()
     return drafted
 
 

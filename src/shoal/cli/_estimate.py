@@ -52,15 +52,16 @@ def estimate(
     """
     import shoal
 
-    if pool is not None and pool.exists():
-        raise ParameterError(f"`{pool.name}` exists already", hint="name a new file with --pool")
+    for option, file in (("--pool", pool), ("--weights", weights)):
+        if file is not None and file.exists():
+            raise ParameterError(f"`{file.name}` exists already", hint=f"name a new file with {option}")
     if original is not None and weights is None:
         raise ParameterError("--original can only be used with --weights")
-    if weights is not None and original is not None:
-        _calibrate(folder, weights, original, json=json)
-        return
     if weights is not None:
-        _weigh(folder, weights, json=json)
+        if original is None:
+            _weigh(folder, weights, json=json)
+        else:
+            _calibrate(folder, weights, original, json=json)
         return
     found = shoal.estimate(folder)
     counts = [(text, found.count(_conditions(text, found))) for text in count or []]
@@ -86,8 +87,6 @@ def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
     import shoal
     from shoal import tables
 
-    if file.exists():
-        raise ParameterError(f"`{file.name}` exists already", hint="name a new file with --weights")
     found = shoal.calibrated_weights(folder, shoal.read(original))
     tables.write(tables.read(found.records), file)
     if json:
@@ -111,8 +110,6 @@ def _weigh(folder: Path, file: Path, *, json: bool) -> None:
     import shoal
     from shoal import tables
 
-    if file.exists():
-        raise ParameterError(f"`{file.name}` exists already", hint="name a new file with --weights")
     records = shoal.weighted_records(folder)
     tables.write(tables.read(records), file)
     total = float(records["weight"].to_numpy().sum())

@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
+from shoal.writing import check_destination
 
 EXAMPLES = """\b
 Examples:
@@ -29,7 +30,6 @@ def import_project(
     not read.
     """
     from shoal.arx import read_arx_project
-    from shoal.writing import check_destination
 
     check_destination(output)
     found = read_arx_project(project, partly=partly)

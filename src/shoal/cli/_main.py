@@ -17,7 +17,6 @@ from shoal.cli import (
     _account,
     _anonymize,
     _assess,
-    _bridge,
     _compare,
     _draft,
     _estimate,
@@ -61,7 +60,7 @@ app.command("estimate", epilog=_estimate.EXAMPLES)(_estimate.estimate)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)
 app.command("import", epilog=_import.EXAMPLES)(_import.import_project)
-app.command("bridge", epilog=_bridge.EXAMPLES)(_bridge.bridge)
+app.command("bridge", epilog=_parameters.BRIDGES)(_parameters.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)
 app.add_typer(

@@ -107,24 +107,21 @@ def mask(
         for names, number in _pairs("--noise", noise)
     ]
     if shuffle is not None:
-        steps.append(Shuffle(names=tuple(shuffle.split(",")), given=tuple(given.split(",")) if given else ()))
+        steps.append(Shuffle(names=tuple(shuffle.split(",")), given=_names(given)))
     elif given:
         raise ParameterError("--given can only be used with --shuffle")
     if swap_households is not None:
-        columns = {"geography": geography, "risk": risk, "similar": similar}
-        parts = {name: tuple(text.split(",")) if text else () for name, text in columns.items()}
+        parts = {"geography": _names(geography), "risk": _names(risk), "similar": _names(similar)}
         steps.append(RecordSwap(household=swap_households, k=k, rate=rate, **parts))
     elif geography or risk or similar:
         raise ParameterError("--geography, --risk and --similar can only be used with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
-    data = file.read()
-    found = shoal.mask(data, *steps, known=tuple(known.split(",")) if known else ())
+    found = shoal.mask(file.read(), *steps, known=_names(known))
     record = found.write(output)
     if json:
-        left = {name: getattr(found.risk, name) for name in found.risk.__dataclass_fields__}
         _output.print_json(
-            {"output": output, "record": record, "steps": found.steps, "promises": found.promises, "risk": left}
+            {"output": output, "record": record, "steps": found.steps, "promises": found.promises, "risk": found.risk}
         )
         return
     for line in str(found).splitlines():
@@ -146,6 +143,10 @@ def _recodings(texts: list[str]) -> list[MaskingStep]:
             raise ParameterError("--recode takes COLUMN:OLD=NEW,OLD=NEW, for example --recode canton:ZH=north,TI=south")
         found.append(GlobalRecode(column=column, values={old: new for old, _, new in pairs}))
     return found
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
 
 
 def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, float]]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
+from shoal.errors import ParameterError
+from shoal.writing import write_file
 
 if TYPE_CHECKING:
-    from shoal.report import Document
+    from shoal.report import Chart, Document
 
 
 EXAMPLES = """\b
@@ -65,10 +67,9 @@ def report(
     else:
         _output.line(render_text(document).rstrip())
         _output.line()
-        _output.line(f"For pictures, open: {folder / 'report.html'}" if (folder / "report.html").is_file() else _ADVICE)
-
-
-_ADVICE = "For pictures, run: shoal report FOLDER --output report.html"
+        page = folder / "report.html"
+        advice = f"open: {page}" if page.is_file() else "run: shoal report FOLDER --output report.html"
+        _output.line(f"For pictures, {advice}")
 
 
 def _gathered(folder: Path, original: str | None, table: str | None, *, board: bool) -> Document:
@@ -85,8 +86,6 @@ def _gathered(folder: Path, original: str | None, table: str | None, *, board: b
 
 
 def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool, original: str | None) -> None:
-    from shoal.errors import ParameterError
-
     if public and original is not None:
         raise ParameterError(
             "`--public` cannot be combined with `--original`: a public report is made from the release alone."
@@ -101,16 +100,20 @@ def _check(folder: Path, output: Path | None, chart: str | None, *, public: bool
 
 
 def _write(document: Document, output: Path, chart: str | None) -> None:
-    from shoal.report import find_chart, page_to_pdf, render_html, render_text, svg_to_png
-    from shoal.writing import write_file
+    from shoal.report import find_chart, page_to_pdf, render_html, render_text
 
     kind = output.suffix.lower()
     if chart is not None:
-        drawn = find_chart(document, chart)
-        write_file(output, svg_to_png(drawn) if kind == ".png" else drawn.svg(alone=True).encode())
-        return
-    if kind == ".pdf":
+        write_chart(find_chart(document, chart), output)
+    elif kind == ".pdf":
         write_file(output, page_to_pdf(render_html(document)))
-        return
-    forms = {".html": render_html, ".txt": render_text, ".json": type(document).to_json}
-    write_file(output, forms[kind](document).encode())
+    else:
+        forms = {".html": render_html, ".txt": render_text, ".json": type(document).to_json}
+        write_file(output, forms[kind](document).encode())
+
+
+def write_chart(chart: Chart, path: Path) -> None:
+    """Write one picture to a new .svg or .png file."""
+    from shoal.report import svg_to_png
+
+    write_file(path, svg_to_png(chart) if path.suffix.lower() == ".png" else chart.svg(alone=True).encode())

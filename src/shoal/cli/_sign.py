@@ -34,31 +34,25 @@ def sign(
 
     Checks the release first, then writes signature.json: an Ed25519 signature of the certificate.
     """
+    from shoal import verification
+
     if new_key is not None:
         if folder is not None or key is not None:
             raise ParameterError("--new-key makes keys and signs nothing; leave out the folder and --key")
-        _make(new_key, json=json)
+        private, public = verification.new_key(new_key)
+        if json:
+            _output.print_json({"private": private, "public": public})
+            return
+        _output.line(f"{private}  signs releases: keep it secret, and a copy of it safe")
+        _output.line(f"{public}  checks signatures: publish it where your readers trust you")
         return
     if folder is None or key is None:
         raise ParameterError(
             "give the folder of a release and --key, or --new-key NAME",
             hint="shoal sign --new-key agency, then shoal sign release --key agency.pem",
         )
-    import shoal
-
-    fingerprint = shoal.sign(folder, key)
+    fingerprint = verification.sign(folder, key)
     if json:
         _output.print_json({"release": folder, "key": fingerprint})
     else:
         _output.line(f"Signed {folder} with the key {fingerprint}", style="bold")
-
-
-def _make(name: str, *, json: bool) -> None:
-    from shoal.verification import new_key
-
-    private, public = new_key(name)
-    if json:
-        _output.print_json({"private": private, "public": public})
-        return
-    _output.line(f"{private}  signs releases: keep it secret, and a copy of it safe")
-    _output.line(f"{public}  checks signatures: publish it where your readers trust you")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from typer import Argument, Option
 
 from shoal.cli import _output
-from shoal.errors import quoted
+from shoal.errors import ParameterError, SchemaError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,11 @@ class InputFile:
             _output.warning(f"{note}.")
         return found
 
+    def described(self, schema: Path | None) -> Table:
+        """Read the table and give it its schema; its records are checked against it."""
+        data = self.read()
+        return conformed(data, find_schema(data, self.source, schema))
+
 
 def takes_a_file(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command with a parameter ``file`` be called with the argument and the options of a :class:`InputFile`.
@@ -87,11 +92,6 @@ def takes_a_file(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
-
-
-def with_schema(data: Table, source: str, schema: Path | None) -> Table:
-    """Give a table its schema; its records are checked against it."""
-    return conformed(data, find_schema(data, source, schema))
 
 
 def conformed(data: Table, schema: Schema) -> Table:
@@ -118,19 +118,18 @@ def find_schema(data: Table, source: str, schema: Path | None) -> Schema:
     return drafted.schema
 
 
-def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
-    """Give the columns that nobody has decided on the role ``undecided``, or refuse to go on without one."""
+def decided(data: Table, source: str, path: Path | None, undecided: str | None) -> Schema:
+    """Return the schema of a file; columns that nobody has decided on get the role ``undecided``, or are refused."""
     import shoal
-    from shoal.errors import ParameterError, SchemaError
 
+    schema = find_schema(data, source, path)
     allowed = (shoal.Role.DROP, shoal.Role.QUASI_IDENTIFIER)
     if undecided is not None and undecided not in allowed:
         raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
     names = schema.having(shoal.Role.DECIDE)
     if names and undecided is None:
-        shown = quoted(names)
         raise SchemaError(
-            f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {shown}",
+            f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {quoted(names)}",
             hint=f"give each a role in the schema (`shoal draft {source} --edit --overwrite` asks), and for "
             "differential privacy its `values` or bounds; or leave them out with `--undecided drop`",
         )

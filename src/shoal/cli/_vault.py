@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from shoal import stopping
-from shoal.cli import _ledger, _output, _source
+from shoal.cli import _account, _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def create(
     source: _source.Source,
     *,
     epsilon: Annotated[str | None, Option(help="What all analysts together may spend.")] = None,
-    delta: _ledger.Delta = "0",
+    delta: _account.Delta = "0",
     account: Annotated[
         Path | None, Option(help="Instead of --epsilon: the account of the table, which pays for releases as well.")
     ] = None,
     schema: _source.SchemaOption = None,
     table: _source.TableName = None,
-    measure: _ledger.Measure = "epsilon",
+    measure: _account.Measure = "epsilon",
     records_per_person: Annotated[
         int | None,
         Option(
@@ -81,7 +81,7 @@ def create(
     _output.line(f"Created the vault {folder} with the budget {budget} for {shared} together.", style="bold")
     _output.line(f"The budget counts what is lost by {unit}.")
     if unit.column is None:
-        _output.line("No column says whose record it is: a person with several records loses several times as much.")
+        _output.line(_account.SEVERAL)
     place = "the folder" if account is None else "the folder of the account"
     _output.line(f"The key of its ledger is in {place}; keep a copy of the ledger's head elsewhere:")
     _output.line(f"  shoal vault ledger {folder}")
@@ -93,7 +93,7 @@ def analyst(
     name: Annotated[str, Argument(metavar="NAME", help="The analyst's name.")],
     *,
     epsilon: Epsilon = None,
-    delta: _ledger.Delta = "0",
+    delta: _account.Delta = "0",
     dismiss: Annotated[bool, Option("--dismiss", help="Revoke the analyst's token.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -129,7 +129,7 @@ def budget(
     name: Annotated[str | None, Argument(metavar="[NAME]", help="An analyst; all of them by default.")] = None,
     *,
     epsilon: Epsilon = None,
-    delta: _ledger.Delta = "0",
+    delta: _account.Delta = "0",
     whole: Annotated[bool, Option("--all", help="Set the budget of all analysts together.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -153,10 +153,9 @@ def budget(
         shown = {name: ledger.standing(name)}
     ledger.close()
     if json:
-        _output.print_json({each: _ledger.amounts(standing) for each, standing in shown.items()})
+        _output.print_json({each: _account.amounts(standing) for each, standing in shown.items()})
         return
-    rows = [[each, str(one.budget), str(one.spent), str(one.left)] for each, one in shown.items()]
-    _output.table("Budgets", ("who", "budget", "spent", "left"), rows)
+    _account.show_budgets(shown)
     _output.line(f"Budgets count what is lost by {unit}.")
 
 
@@ -196,17 +195,9 @@ def ledger(
             checked.check()
         shown, written, head = checked.entries(last=last, before=before), checked.written(), checked.head
     if json:
-        _output.print_json(
-            {
-                "entries": head.number,
-                "head": str(head),
-                "last": [{"number": each.number, **each.content} for each in shown],
-            }
-        )
+        _output.print_json(_account.entries_json(shown, head))
         return
-    _output.line(_ledger.title(shown, head.number), style="bold")
-    for line in _ledger.shown(shown, written):
-        _output.line(line)
+    _account.show_entries(shown, written, head)
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
     _output.line(f"  {head}")
