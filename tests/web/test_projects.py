@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from shoal.errors import DataError
-from shoal.web._verdict import verdict
+from shoal.web._pages import verdict
 from shoal.web.api import projects
 
 from .conftest import CANARY, K2, OCTETS, Browser

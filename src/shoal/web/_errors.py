@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from shoal.errors import InputError, OutputError, RequirementError, ShoalError, VerificationError, presentable
 from shoal.web._store import Changed, NotFound
-from shoal.web._templates import page
+from shoal.web._words import page
 
 _TITLES = {
     404: "This is not here",

@@ -25,10 +25,9 @@ from shoal.report import (
 from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
-from shoal.web._templates import page as _page
-from shoal.web._verdict import figures, size_of, verdict
-from shoal.web._words import HELP, PRESETS, ROLES
-from shoal.web.api import accounts, compare, explore, plans, releases, runs, schema, tables, vaults
+from shoal.web._words import HELP, PRESETS, ROLES, number, share
+from shoal.web._words import page as _page
+from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
 
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
@@ -91,7 +90,7 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
         catalogue=plans.catalogue(),
         presets=PRESETS,
         help=HELP,
-        accounts=accounts.accounts_of(here, table),
+        accounts=vaults.accounts_of(here, table),
         chosen=chosen,
     )
 
@@ -101,7 +100,8 @@ def side_by_side(here: Here, table: str, run: Annotated[list[str], Query(max_len
     """Show all runs of a table, and the chosen ones beside each other."""
     shown = _of(here, table)
     for each in shown["runs"]:
-        each["bytes"] = size_of(here.store.runs.path(each["id"]))
+        files = here.store.runs.path(each["id"]).rglob("*")
+        each["bytes"] = sum(path.stat().st_size for path in files if path.is_file())
     done = [each for each in shown["runs"] if each["kind"] == "release" and each["status"]["state"] == "done"]
     chosen = [each for each in done if each["id"] in run]
     return _page("side_by_side", step="all-runs", done=done, chosen=[_beside(here, each) for each in chosen], **shown)
@@ -241,7 +241,7 @@ def all_vaults(here: Here) -> HTMLResponse:
     return _page(
         "vaults",
         vaults=vaults.every_vault(here),
-        accounts=accounts.every_account(here),
+        accounts=vaults.every_account(here),
         tables=list(here.store.tables.all()),
     )
 
@@ -261,3 +261,71 @@ def verification(here: Here) -> HTMLResponse:
 
 def _of(here: Context, table: str) -> dict[str, Any]:
     return {"table": here.store.tables.about(table), "runs": runs.every_run(here, table)}
+
+
+# what came of a run, in a few figures and words: first on its page, and beside other runs
+
+
+def verdict(found: dict[str, Any]) -> dict[str, Any]:
+    """Return, from what there is to see of a release, what changed for people, what was lost, and what was erased."""
+    before, after = found["before"], _found_after(found)
+    left_out = max(before["records"] - found["after"]["records"], 0)
+    loss = found["measures"].get("loss")
+    lost = [f"{number(left_out)} of {number(before['records'])} records were left out"] if left_out else []
+    lost += [f"{share(loss)} of the detail is gone, by the measure loss"] if loss is not None else []
+    return {
+        "alone": _alone(found, before, after),
+        "lost": "; ".join(lost) + "." if lost else "Nothing was left out.",
+        "erased": _erased(found["search"]),
+    }
+
+
+def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the figures by which runs are compared, each with its title."""
+    before, after = found["before"], _found_after(found)
+    loss = found["measures"].get("loss")
+    return [
+        ("Records released", number(found["after"]["records"])),
+        ("Records left out", number(max(before["records"] - found["after"]["records"], 0))),
+        ("Smallest group of people who look alike", number(after.get("fewest") or after["smallest"])),
+        ("People who stand alone", number(after["unique"])),
+        ("Highest risk of being found", share(after["prosecutor"])),
+        ("Average risk of being found", share(after["marketer"])),
+        ("Loss (0 is unchanged)", number(loss)),
+        ("Levels", _levels(found["search"])),
+        ("Columns that were erased", ", ".join(_erased(found["search"])) or "none"),
+    ]
+
+
+def _alone(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Say how many stood alone and still do: persons, where some have several records."""
+    people = found.get("people")
+    if not people:
+        first, last = before["unique"], after["unique"]
+        return f"{number(first)} stood alone in what others may know; in the release {number(last)} do."
+    first, last = (each["persons"]["certain"] for each in people)
+    whole = number(people[0]["persons"]["number"])
+    return (
+        f"{number(first)} of {whole} persons stood alone in what others may know of one of their records; in the "
+        f"release {number(last)} do."
+    )
+
+
+def _found_after(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the risk of being found afterwards: as before, where what others may know is released as it is."""
+    return dict(found["before"] if found["mixed"] else found["after"])
+
+
+def _levels(search: dict[str, Any] | None) -> str:
+    """Return the level of every column, where each has one."""
+    if search is None or search["levels"] is None:
+        return "not one per column"
+    return ", ".join(f"{name} {level}" for name, level in zip(search["attributes"], search["levels"], strict=True))
+
+
+def _erased(search: dict[str, Any] | None) -> list[str]:
+    """Return the columns of which nothing is left: they are at the top of their hierarchies."""
+    if search is None or search["levels"] is None:
+        return []
+    each = zip(search["attributes"], search["levels"], search["examples"], strict=True)
+    return [name for name, level, examples in each if level == len(examples) - 1 > 0]

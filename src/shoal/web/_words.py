@@ -1,10 +1,14 @@
-"""What the pages say: numbers as text, hierarchies in words, and what models and roles mean."""
+"""What the pages say: numbers as text, hierarchies in words, what models and roles mean; and how pages are rendered."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
 
 from shoal import exact
 from shoal.report import ticks
@@ -72,14 +76,22 @@ def _bounds(found: re.Match[str]) -> str:
     return f"{kind}, {' and '.join(parts)}" if parts else kind
 
 
-FILTERS: dict[str, Callable[..., Any]] = {
-    "number": number,
-    "rule_words": rule_words,
-    "share": share,
-    "size": size,
-    "ticks": ticks,
-    "when": when,
-}
+_FILTERS: tuple[Callable[..., Any], ...] = (number, rule_words, share, size, ticks, when)
+#: every cell of the data is escaped here
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {each.__name__: each for each in _FILTERS}
+
+
+def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page from its template."""
+    return HTMLResponse(_environment.get_template(f"{name}.html").render(**values), status)
+
 
 HELP: dict[str, str] = {
     "k-anonymity": "In everything that an outsider may know, every person looks like at least k - 1 others. "

@@ -3,22 +3,7 @@
 from fastapi import APIRouter
 
 from shoal.web._errors import Problem
-from shoal.web.api import (
-    accounts,
-    compare,
-    estimate,
-    explore,
-    plans,
-    projects,
-    releases,
-    runs,
-    schema,
-    tables,
-    vaults,
-    verify,
-)
-
-__all__ = ["router"]
+from shoal.web.api import compare, explore, plans, projects, releases, runs, schema, tables, vaults
 
 router = APIRouter(
     prefix="/api",
@@ -28,5 +13,18 @@ router = APIRouter(
         422: {"model": Problem, "description": "the input is wrong"},
     },
 )
-for area in (tables, schema, plans, estimate, runs, releases, explore, verify, compare, projects, vaults, accounts):
-    router.include_router(area.router, tags=[area.__name__.rpartition(".")[2]])
+for name, area in {
+    "tables": tables.router,
+    "schema": schema.router,
+    "plans": plans.router,
+    "estimate": plans.estimates,
+    "runs": runs.router,
+    "releases": releases.router,
+    "explore": explore.router,
+    "verify": releases.verifications,
+    "compare": compare.router,
+    "projects": projects.router,
+    "vaults": vaults.router,
+    "accounts": vaults.accounts,
+}.items():
+    router.include_router(area, tags=[name])

@@ -6,26 +6,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "AccountAnswer",
-    "CombinationAnswer",
-    "EstimateAnswer",
-    "FileAnswer",
-    "PlanAnswer",
-    "PredictionAnswer",
-    "ProfileAnswer",
-    "RecordsAnswer",
-    "RunAnswer",
-    "SavedSchemaAnswer",
-    "SchemaAnswer",
-    "TableAnswer",
-    "TokenAnswer",
-    "UsefulnessAnswer",
-    "ValuesAnswer",
-    "VaultAnswer",
-    "VerificationAnswer",
-]
-
 
 class _Answer(BaseModel):
     """An answer; it may say more than is described here."""

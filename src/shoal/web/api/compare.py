@@ -21,8 +21,6 @@ from shoal.web.api.releases import exploration
 if TYPE_CHECKING:
     import shoal
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 #: releases that one comparison may ask for

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from shoal import Plan, Table
     from shoal.risk import Pair
 
-__all__ = ["comparable", "has_levels", "router"]
-
 router = APIRouter()
 
 Number = Annotated[int, Path(ge=0, le=10**6)]

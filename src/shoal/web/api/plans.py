@@ -1,9 +1,11 @@
-"""Plans: what can be promised and how, and the plan, Python and shell of a choice."""
+"""Plans: what can be promised and how, the plan, Python and shell of a choice, and what it costs, tried in a second."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,21 +18,22 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, python, shell
 from shoal.web._context import Context, Here
-from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words
-from shoal.web.api.answers import PlanAnswer
+from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words, number, share
+from shoal.web.api.answers import EstimateAnswer, PlanAnswer
 from shoal.web.api.tables import UPLOAD, received
 
 if TYPE_CHECKING:
     from shoal import Plan
 
-__all__ = ["PlanChoice", "catalogue", "choice_of", "make_plan", "router"]
-
 router = APIRouter()
+estimates = APIRouter()
 
 #: bytes of a plan file
 _PLAN = 4 * 2**20
 #: models that need a second table, which the app does not take yet
 _POPULATION = ("k-map", "delta-presence")
+#: seconds that the search of a try may take, and the records that it is made of at most
+_SECONDS, _RECORDS = 1.0, 200_000
 
 
 class PromiseChoice(BaseModel):
@@ -95,8 +98,8 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
     schema = here.schema(table)
     problems: dict[str, list[str]] = {}
     promises = []
-    for number, entry in enumerate(choice.promises):
-        with _noted(problems, f"promises.{number}", f"promise {number + 1}"):
+    for place, entry in enumerate(choice.promises):
+        with _noted(problems, f"promises.{place}", f"promise {place + 1}"):
             promises.append(registry.from_parameters(entry.model, entry.parameters))
     method, wanted = None, choice.method
     with _noted(problems, "method", f"method `{wanted.name or 'by default'}`"):
@@ -164,6 +167,46 @@ def choice_of(plan: Plan) -> dict[str, Any]:
         "method": {"name": plan.method.name, "parameters": chosen(plan.method)},
         "weights": {attribute.name: attribute.weight for attribute in plan.schema},
     }
+
+
+@estimates.post("/tables/{table}/estimate", response_model=EstimateAnswer)
+def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
+    """Try a choice with a search of one second, where that is cheap and tells something; nothing is released."""
+    plan = make_plan(here, table, choice)
+    reason = _why_not(plan, int(here.store.tables.about(table)["records"]))
+    if reason:
+        return {"words": reason}
+    key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
+    started = time.perf_counter()
+    with here.table(table) as opened:
+        found = _quick(plan).run(opened.with_schema(plan.schema), pseudonym_key=key)
+    seconds = time.perf_counter() - started
+    records = 0 if found.before is None else found.before.records
+    left_out, loss = records - found.after.records, found.measures.get("loss")
+    lost = "" if loss is None else f" {share(loss)} of the detail gone, and"
+    words = (
+        f"A try with a search of {_SECONDS:g} s kept this promise with{lost} {number(left_out)} of {number(records)} "
+        f"records left out. It took {seconds:.1f} s; the run searches longer and may lose less."
+    )
+    return {"words": words, "loss": loss, "left_out": left_out, "seconds": seconds}
+
+
+def _why_not(plan: Plan, records: int) -> str:
+    """Return why nothing is tried: what is random must not be looked at twice, and the rest would take long."""
+    if plan.method.keeps.private is not None:
+        return "Nothing is tried out for differential privacy: every look at the data would cost epsilon."
+    if not plan.method.keeps.generalizes:
+        return f"Only a run shows what {plan.method.name} costs."
+    if records > _RECORDS:
+        return f"Only a run shows what it costs: tables of more than {_RECORDS:,} records take longer to try."
+    return ""
+
+
+def _quick(plan: Plan) -> Plan:
+    fields = {each.name for each in dataclasses.fields(plan.method)}
+    given = {name: value for name, value in (("time_limit", _SECONDS), ("foresight", 0)) if name in fields}
+    method: Any = plan.method
+    return dataclasses.replace(plan, method=dataclasses.replace(method, **given))
 
 
 def _described(kind: Any) -> dict[str, Any]:

@@ -23,8 +23,6 @@ from shoal.web.api.plans import choice_of
 from shoal.web.api.schema import take_file
 from shoal.web.api.tables import DAMAGED, UPLOAD, received
 
-__all__ = ["router", "unpacked"]
-
 router = APIRouter()
 
 #: bytes of a project, packed and unpacked

@@ -1,29 +1,33 @@
-"""Releases: explore and download what a run made."""
+"""Releases: explore and download what a run made; check one that was made anywhere against its certificate."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import FileResponse, PlainTextResponse, StreamingResponse
 
+from shoal.errors import DataError
 from shoal.web._commands import schema_name
-from shoal.web._context import Context, Here
+from shoal.web._context import Here, receive
 from shoal.web._jobs import EXPLORATION, KEY, PLAN, RELEASE
-from shoal.web._store import NotFound, read_json
-from shoal.web.api.answers import FileAnswer
-
-__all__ = ["router"]
+from shoal.web._store import NotFound, now, read_json
+from shoal.web.api.answers import FileAnswer, VerificationAnswer
+from shoal.web.api.tables import UPLOAD
 
 router = APIRouter()
+verifications = APIRouter()
 
 # a report may hold scripts of its own: it is a file to keep, not a page of this app
 _DOWNLOAD = {"content-security-policy": "sandbox; default-src 'none'"}
+#: the names that files of a release can have: at most one folder, no dot in front, known endings
+_NAME = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?[A-Za-z0-9_-]{1,60}\.(?:parquet|csv|json|toml|txt|html|md|sql)")
 
 
 @router.get("/runs/{run}/exploration")
@@ -56,7 +60,9 @@ def file(here: Here, run: str, name: str) -> FileResponse:
 @router.get("/runs/{run}/release.zip", response_class=StreamingResponse)
 def archive(here: Here, run: str) -> StreamingResponse:
     """Download the whole release."""
-    found = _release(here, run)
+    found = _files(here.store.runs.path(run))
+    if not found:
+        raise NotFound("this run has no release", hint="it is not finished, or it failed")
     headers = {"content-disposition": 'attachment; filename="release.zip"'}
     return StreamingResponse(_zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
 
@@ -85,13 +91,6 @@ def key(here: Here, run: str) -> FileResponse:
     return FileResponse(path, media_type="application/octet-stream", filename=KEY, headers=_DOWNLOAD)
 
 
-def _release(here: Context, run: str) -> dict[str, Path]:
-    found = _files(here.store.runs.path(run))
-    if not found:
-        raise NotFound("this run has no release", hint="it is not finished, or it failed")
-    return found
-
-
 def _files(folder: Path) -> dict[str, Path]:
     release = folder / RELEASE
     paths = sorted(path for path in release.rglob("*") if path.is_file()) if release.is_dir() else []
@@ -106,3 +105,58 @@ def _zipped(known: dict[str, Path], scratch: Path) -> Iterator[bytes]:
         file.seek(0)
         while chunk := file.read(1 << 20):
             yield chunk
+
+
+@verifications.post("/verifications", status_code=201)
+def new(here: Here) -> dict[str, Any]:
+    """Begin a verification; its files follow one by one."""
+    for old in list(here.store.verifications.all())[20:]:
+        here.store.verifications.remove(old["id"])
+    identity = here.store.verifications.new()
+    here.store.verifications.note(identity, {"created": now()})
+    return here.store.verifications.about(identity)
+
+
+@verifications.put("/verifications/{verification}/files", status_code=204, openapi_extra=UPLOAD)
+async def add(
+    request: Request,
+    here: Here,
+    verification: str,
+    name: Annotated[str, Query(max_length=130, description="its path in the release folder")],
+) -> None:
+    """Take one file of the release."""
+    folder = here.store.verifications.path(verification) / RELEASE
+    if _NAME.fullmatch(name) is None:
+        raise DataError("no file of a release has such a name", hint="choose the folder of one release")
+    path = folder / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    await receive(request, path)
+
+
+@verifications.post("/verifications/{verification}/check", response_model=VerificationAnswer)
+def check(here: Here, verification: str) -> dict[str, Any]:
+    """Recompute every promise of the uploaded release."""
+    return _verified(here.store.verifications.path(verification) / RELEASE)
+
+
+@verifications.delete("/verifications/{verification}", status_code=204)
+def remove(here: Here, verification: str) -> None:
+    """Delete the uploaded files."""
+    here.store.verifications.remove(verification)
+
+
+@verifications.get("/runs/{run}/verification", response_model=VerificationAnswer)
+def own(here: Here, run: str) -> dict[str, Any]:
+    """Recompute every promise of a release that was made here."""
+    return _verified(here.store.runs.path(run) / RELEASE)
+
+
+def _verified(folder: Path) -> dict[str, Any]:
+    import shoal
+
+    found = shoal.verify(folder)
+    return {
+        "passed": found.passed,
+        "checks": [{"subject": c.subject, "passed": c.passed, "detail": c.detail} for c in found.checks],
+    }

@@ -14,11 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from shoal.web._commands import python, shell
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
-from shoal.web.api import accounts
 from shoal.web.api.answers import RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
-
-__all__ = ["RunChoice", "router", "start"]
+from shoal.web.api.vaults import opened
 
 router = APIRouter()
 
@@ -49,8 +47,8 @@ def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
     plan = make_plan(here, table, choice)
     paid: dict[str, Any] = {}
     if choice.account is not None:
-        with here.table(table) as opened:
-            bill = accounts.opened(here, choice.account).bill(plan, opened.with_schema(plan.schema))
+        with here.table(table) as records:
+            bill = opened(here, choice.account).bill(plan, records.with_schema(plan.schema))
         paid = {"account": choice.account, "cost": str(bill.loss)}
     source = here.store.tables.about(table)
     name, reading = source["name"], source.get("reading", {})

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from shoal.hierarchies import Hierarchy
     from shoal.schema import Attribute
 
-__all__ = ["document", "router", "take_file"]
-
 router = APIRouter()
 
 _SHOWN = 60

@@ -27,8 +27,6 @@ from shoal.web._store import now, read_json, write_json
 from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
 from shoal.writing import digest
 
-__all__ = ["kept_risk", "risk", "router"]
-
 router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}

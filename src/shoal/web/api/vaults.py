@@ -1,10 +1,13 @@
-"""Vaults: tables that analysts may ask about within a budget, kept by the steward in this app."""
+"""Budgets, kept by the steward in this app.
+
+Vaults are tables that analysts may ask about; accounts say what all private releases of a table may spend together.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -12,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._store import now
-from shoal.web.api.answers import TokenAnswer, VaultAnswer
+from shoal.web.api.answers import AccountAnswer, TokenAnswer, VaultAnswer
 
 if TYPE_CHECKING:
-    from shoal.queries import Ledger, Standing, Vault
-
-__all__ = ["Before", "every_vault", "one_vault", "router"]
+    from shoal import Account
+    from shoal.queries import Entry, Ledger, Standing, Vault
 
 router = APIRouter()
+accounts = APIRouter()
 
 Amount = Annotated[str, Field(min_length=1, max_length=64, description="a number as text, which is read exactly")]
 Before = Annotated[int | None, Query(ge=1, le=10**15, description="show the entries before this one")]
@@ -73,20 +76,20 @@ def every_vault(here: Here) -> list[dict[str, Any]]:
 @router.post("/tables/{table}/vaults", status_code=201, response_model=VaultAnswer)
 def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
     """Make a vault of a copy of a table, whose columns somebody has confirmed and whose domains are declared."""
-    from shoal import Account, tables
+    from shoal import tables
     from shoal.queries import Loss, Vault
 
     about, home = here.store.tables.about(table), here.store.tables.path(table)
     budget = None if wanted.epsilon is None else Loss.of(wanted.epsilon, wanted.delta)
-    payer = None if wanted.account is None else Account.open(here.account(wanted.account))
+    payer = None if wanted.account is None else opened(here, wanted.account)
     identity = here.store.vaults.new()
     folder = here.store.vaults.path(identity)
     try:
         shutil.copyfile(home / SCHEMA, folder / SCHEMA)
         if (home / "hierarchies").is_dir():
             shutil.copytree(home / "hierarchies", folder / "hierarchies", copy_function=shutil.copyfile)
-        with here.table(table) as opened:
-            tables.write(opened, folder / _DATA)
+        with here.table(table) as records:
+            tables.write(records, folder / _DATA)
         Vault.create(
             folder / _VAULT,
             str(folder / _DATA),
@@ -106,8 +109,6 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
 @router.get("/vaults/{vault}", response_model=VaultAnswer)
 def one_vault(here: Here, vault: str, before: Before = None) -> dict[str, Any]:
     """Return the budget, the analysts and a page of the ledger, which is checked from its first entry."""
-    from shoal.queries import entry_text
-
     about = _PAID_ALONE | here.store.vaults.about(vault)
     with _ledger(here, vault) as ledger:
         known, able = ledger.standings(), set(ledger.tokens().values())
@@ -123,10 +124,7 @@ def one_vault(here: Here, vault: str, before: Before = None) -> dict[str, Any]:
         ],
         "head": str(head),
         "entries": head.number,
-        "last": [
-            {"number": each.number, "time": str(each.content["time"]), "what": entry_text(each.content)}
-            for each in reversed(entries)
-        ],
+        "last": _told(entries),
     }
 
 
@@ -170,16 +168,81 @@ def _opened(here: Context, vault: str) -> Vault:
     return Vault.open(here.store.vaults.path(vault) / _VAULT)
 
 
-@contextmanager
-def _ledger(here: Context, vault: str) -> Iterator[Ledger]:
-    ledger = _opened(here, vault).ledger()
-    try:
-        yield ledger
-    finally:
-        ledger.close()
+def _ledger(here: Context, vault: str) -> closing[Ledger]:
+    return closing(_opened(here, vault).ledger())
+
+
+def _told(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return entries of a ledger in words, the newest first."""
+    from shoal.queries import entry_text
+
+    return [
+        {"number": each.number, "time": str(each.content["time"]), "what": entry_text(each.content)}
+        for each in reversed(entries)
+    ]
 
 
 def _amounts(standing: Standing) -> dict[str, Any]:
     spent, budget = standing.spent, standing.budget
     share = (spent.epsilon_units + spent.rho_units) / max(budget.epsilon_units + budget.rho_units, 1)
     return {part: str(getattr(standing, part)) for part in ("budget", "spent", "left")} | {"share": share}
+
+
+@accounts.get("/accounts", response_model=list[AccountAnswer])
+def every_account(here: Here) -> list[dict[str, Any]]:
+    """List the accounts, the newest first, with what is left of each."""
+    return [one_account(here, about["id"]) for about in here.store.accounts.all()]
+
+
+@accounts.post("/tables/{table}/accounts", name="create", status_code=201, response_model=AccountAnswer)
+def create_account(here: Here, table: str, budget: Amounts) -> dict[str, Any]:
+    """Open an account for a table, from which its private releases are paid; keep one for each table."""
+    from shoal import Account
+
+    about, identity = here.store.tables.about(table), here.store.accounts.new()
+    try:
+        with here.table(table) as records:
+            Account.create(
+                here.store.account(identity),
+                records.with_schema(here.schema(table)),
+                epsilon=budget.epsilon,
+                delta=budget.delta,
+            )
+        known = {"name": about["name"], "table": table, "content": here.content(table), "created": now()}
+        here.store.accounts.note(identity, known)
+    except BaseException:
+        here.store.accounts.remove(identity)
+        raise
+    return one_account(here, identity)
+
+
+@accounts.get("/accounts/{account}", response_model=AccountAnswer)
+def one_account(here: Here, account: str) -> dict[str, Any]:
+    """Return the budget, what was spent and what is left, and on what; the ledger is checked from its first entry."""
+    about, found = here.store.accounts.about(account), opened(here, account)
+    standing = found.standing
+    return about | {
+        "folder": str(found.folder.absolute()),
+        "unit": str(found.unit),
+        "budget": str(standing.budget),
+        "spent": str(standing.spent),
+        "left": str(standing.left),
+        "history": _told(found.history()),
+    }
+
+
+def accounts_of(here: Context, table: str) -> list[dict[str, Any]]:
+    """Return all accounts, those first that were opened for this table or for the same file: these are its ``own``."""
+    content = here.content(table)
+    found = [
+        one_account(here, each["id"]) | {"own": each.get("table") == table or each.get("content") == content}
+        for each in here.store.accounts.all()
+    ]
+    return sorted(found, key=lambda each: not each["own"])
+
+
+def opened(here: Context, account: str) -> Account:
+    """Return an account of the app."""
+    from shoal import Account
+
+    return Account.open(here.account(account))
