@@ -30,6 +30,7 @@ PLANS = [
 def test_shown_options_are_those_of_the_plan(model, method) -> None:
     plan = shoal.Plan(schema=SCHEMA, models=(model,), method=method)
     words = shlex.split(shell(plan, "people.csv").partition("\n\n")[0].replace("\\\n", " "))
+    assert words[:5] == ["shoal", "anonymize", "people.csv", "--schema", "people.schema.toml"]
     given = {name: words[place + 1] for place, name in enumerate(words) if name in ("--method", "--epsilon", "--k")}
     options = [words[place + 1] for place, name in enumerate(words) if name == "--option"]
     assert _method(given["--method"], (model,), options, None) == method

@@ -44,8 +44,8 @@ def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
             case "k-anonymity" | "probabilistic-k-anonymity" if methods.crowd(plan.method.name) == model.name:
                 words += ["--k", f"{parameters['k']}"]
             case "epsilon-budget":
-                for name, value in parameters.items():
-                    words += [f"--{name.replace('_', '-')}", f"{value}"]
+                for key, value in parameters.items():
+                    words += [f"--{key.replace('_', '-')}", f"{value}"]
             case "distinct-l-diversity":
                 words += ["--l", f"{parameters['attribute']}={parameters['l']}"]
             case "t-closeness" if set(parameters) <= {"attribute", "t"}:
