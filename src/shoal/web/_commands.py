@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 _AS_FOUND: Mapping[str, str] = MappingProxyType({})
 
 
+def repeated(plan: Plan, source: Mapping[str, Any]) -> dict[str, str]:
+    """Return the script and the commands that do what the plan says to an uploaded table."""
+    name, reading = source["name"], source.get("reading", {})
+    return {"python": python(plan, name, reading), "shell": shell(plan, name, reading)}
+
+
 def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
     """Return a script that does what the plan says to the file ``name``, read as ``reading`` says."""
     promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen(plan.method).items())
     return (
-        "import shoal\n\n"
-        f"table = shoal.read({name!r}, schema={schema_name(name)!r}{_options(reading)})\n"
+        f"{_read(name, reading)}"
         "release = shoal.anonymize(\n"
         "    table,\n"
         f"{promises}"
@@ -37,83 +42,72 @@ def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
     from shoal import methods
     from shoal.schema import toml_value
 
-    words: list[str] = []
+    words: list[tuple[str, str]] = []
     for model in plan.models:
         parameters = model.parameters()
         match model.name:
             case "k-anonymity" | "probabilistic-k-anonymity" if methods.crowd(plan.method.name) == model.name:
-                words += ["--k", f"{parameters['k']}"]
+                words.append(("--k", f"{parameters['k']}"))
             case "epsilon-budget":
-                for key, value in parameters.items():
-                    words += [f"--{key.replace('_', '-')}", f"{value}"]
+                words += [(f"--{key.replace('_', '-')}", f"{value}") for key, value in parameters.items()]
             case "distinct-l-diversity":
-                words += ["--l", f"{parameters['attribute']}={parameters['l']}"]
+                words.append(("--l", f"{parameters['attribute']}={parameters['l']}"))
             case "t-closeness" if set(parameters) <= {"attribute", "t"}:
-                words += ["--t", f"{parameters['attribute']}={parameters['t']}"]
+                words.append(("--t", f"{parameters['attribute']}={parameters['t']}"))
             case _:
                 pairs = " ".join(f"{key}={value}" for key, value in parameters.items())
-                words += ["--promise", f"{model.name} {pairs}".strip()]
+                words.append(("--promise", f"{model.name} {pairs}".strip()))
     options = chosen(plan.method)
-    words += ["--method", plan.method.name]
+    words.append(("--method", plan.method.name))
     if methods.timed(type(plan.method)) and "time_limit" not in options:
-        words += ["--time-limit", "0"]
+        words.append(("--time-limit", "0"))
     for key, value in options.items():
-        words += ["--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"]
-    shown = [shlex.quote(word) for word in words]
-    lines = [f"shoal anonymize {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
-    lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
-    lines += [f"{option} {value}" for option, value in zip(shown[::2], shown[1::2], strict=True)]
-    lines += ["--output release"]
-    return " \\\n    ".join(lines) + "\nshoal verify release\n"
+        words.append(("--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"))
+    return _command("anonymize", name, reading, [*words, ("--output", "release")]) + "shoal verify release\n"
 
 
-def compare_python(choice: dict[str, Any], name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
-    """Return a script that compares what ``choice`` says on the file ``name``."""
-    options = "".join(f"    {key}={_written(value)},\n" for key, value in _asked(choice).items())
-    return (
-        "import shoal\n\n"
-        f"table = shoal.read({name!r}, schema={schema_name(name)!r}{_options(reading)})\n"
-        f'found = shoal.compare(\n    table,\n{options}    folder="comparison",\n)\n'
-        'print("\\n".join(found.reasons))\n'
-    )
-
-
-def compare_shell(choice: dict[str, Any], name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
-    """Return the command that compares what ``choice`` says on the file ``name``."""
-    words: list[tuple[str, str]] = []
+def compared(choice: dict[str, Any], source: Mapping[str, Any]) -> dict[str, str]:
+    """Return the script and the command that compare what ``choice`` says on an uploaded table."""
+    name, reading = source["name"], source.get("reading", {})
+    lines, words = "", []
     for key, value in _asked(choice).items():
-        option = f"--{key.replace('_', '-')}"
+        written, option = repr(value), f"--{key.replace('_', '-')}"
         if isinstance(value, dict):
             words += [(option, f"{column}={_listed(values)}") for column, values in value.items()]
+        elif isinstance(value, list):
+            written = f"({', '.join(map(repr, value))},)"
+            words.append((option, _listed(value)))
         else:
-            words.append((option, _listed(value) if isinstance(value, list) else f"{value}"))
-    lines = [f"shoal compare {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
+            words.append((option, f"{value}"))
+        lines += f"    {key}={written},\n"
+    script = (
+        f'{_read(name, reading)}found = shoal.compare(\n    table,\n{lines}    folder="comparison",\n)\n'
+        'print("\\n".join(found.reasons))\n'
+    )
+    return {"python": script, "shell": _command("compare", name, reading, [*words, ("--folder", "comparison")])}
+
+
+def _read(name: str, reading: Mapping[str, str]) -> str:
+    """Return how a script begins: it reads the file ``name``."""
+    options = "".join(f", {key}={value!r}" for key, value in reading.items())
+    return f"import shoal\n\ntable = shoal.read({name!r}, schema={schema_name(name)!r}{options})\n"
+
+
+def _command(what: str, name: str, reading: Mapping[str, str], words: Iterable[tuple[str, str]]) -> str:
+    """Return a command on the file ``name``, one option per line."""
+    lines = [f"shoal {what} {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
     lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
-    lines += [f"{option} {shlex.quote(value)}" for option, value in words]
-    return " \\\n    ".join([*lines, "--folder comparison"]) + "\n"
-
-
-def _options(reading: Mapping[str, str]) -> str:
-    return "".join(f", {key}={value!r}" for key, value in reading.items())
+    return " \\\n    ".join([*lines, *(f"{option} {shlex.quote(value)}" for option, value in words)]) + "\n"
 
 
 def _asked(choice: dict[str, Any]) -> dict[str, Any]:
     """Return what was asked for and is not the default; a delta without an epsilon says nothing."""
-    found = {key: value for key, value in choice.items() if value not in ([], {}, None)}
-    if not choice["epsilon"]:
-        found.pop("delta", None)
-    return {key: value for key, value in found.items() if _DEFAULTS.get(key) != value}
-
-
-_DEFAULTS = {"risk": "average", "utility": "queries"}
+    defaults = {"risk": "average", "utility": "queries"} | ({} if choice["epsilon"] else {"delta": choice["delta"]})
+    return {key: value for key, value in choice.items() if value not in ([], {}, None, defaults.get(key))}
 
 
 def _listed(values: list[Any]) -> str:
     return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)
-
-
-def _written(value: Any) -> str:
-    return f"({', '.join(map(repr, value))},)" if isinstance(value, list) else repr(value)
 
 
 def chosen(method: Any) -> dict[str, Any]:

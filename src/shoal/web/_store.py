@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +54,17 @@ class Shelf:
     def path(self, identity: str) -> Path:
         """Return the folder with this id."""
         if _ID.fullmatch(identity) is None or not (self.folder / identity).is_dir():
-            raise NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
+            raise self._missing()
         return self.folder / identity
+
+    def _missing(self) -> NotFound:
+        return NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
 
     def about(self, identity: str) -> dict[str, Any]:
         """Return what was noted about it."""
         found = read_json(self.path(identity) / ABOUT)
         if found is None:
-            raise NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
+            raise self._missing()
         return {"id": identity, **found}
 
     def note(self, identity: str, about: dict[str, Any]) -> None:
@@ -82,31 +85,27 @@ class Shelf:
         shutil.rmtree(self.path(identity), ignore_errors=True)
 
 
-_SHELVES = ("tables", "runs", "verifications", "vaults", "accounts")
-
-
-@dataclass(frozen=True, slots=True)
 class Store:
     """All that the app keeps, below one folder that only its owner can read."""
 
-    folder: Path
-    #: Uploaded tables with their schemas.
-    tables: Shelf = field(init=False)
-    #: Runs with their releases.
-    runs: Shelf = field(init=False)
-    #: Uploaded releases that are checked.
-    verifications: Shelf = field(init=False)
-    #: Tables that analysts may ask about.
-    vaults: Shelf = field(init=False)
-    #: What private releases of a table are paid from.
-    accounts: Shelf = field(init=False)
-
-    def __post_init__(self) -> None:
-        for name in _SHELVES:
-            object.__setattr__(self, name, Shelf(self.folder / name, name.removesuffix("s")))
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        #: uploaded tables with their schemas
+        self.tables = Shelf(folder / "tables", "table")
+        #: runs with their releases
+        self.runs = Shelf(folder / "runs", "run")
+        #: uploaded releases that are checked
+        self.verifications = Shelf(folder / "verifications", "verification")
+        #: tables that analysts may ask about
+        self.vaults = Shelf(folder / "vaults", "vault")
+        #: what private releases of a table are paid from
+        self.accounts = Shelf(folder / "accounts", "account")
+        #: where engines put what does not fit into memory
+        self.scratch = folder / "scratch"
+        shelves = (self.tables, self.runs, self.verifications, self.vaults, self.accounts)
         try:
-            for part in ("", *_SHELVES, "scratch"):
-                (self.folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+            for place in (folder, *(shelf.folder for shelf in shelves), self.scratch):
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
                 f"the app's folder cannot be created: {reason(error)}",
@@ -116,11 +115,6 @@ class Store:
     def account(self, identity: str) -> Path:
         """Return the folder of an account itself."""
         return self.accounts.path(identity) / "account"
-
-    @property
-    def scratch(self) -> Path:
-        """Where engines put what does not fit into memory."""
-        return self.folder / "scratch"
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from shoal.errors import ParameterError, Problems
-from shoal.web._commands import compare_python, compare_shell
+from shoal.web._commands import compared as commands
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
 from shoal.web.api.answers import RunAnswer
@@ -55,15 +55,12 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
     strengths = [f"k = {_list(chosen['k'])}"] if chosen["k"] else []
     strengths += [f"{column}: {name} = {_list(of)}" for name in "lt" for column, of in chosen[name].items()]
     strengths += [f"epsilon = {_list(chosen['epsilon'])}"] if chosen["epsilon"] else []
-    source = here.store.tables.about(table)
-    name, reading = source["name"], source.get("reading", {})
     about = {
         "kind": "comparison",
         "title": f"Comparison: {'; '.join(strengths)}",
         "method": ", ".join(chosen["methods"]) or "truthful",
         "statements": ["All releases are made and measured; none is kept."],
-        "python": compare_python(chosen, name, reading),
-        "shell": compare_shell(chosen, name, reading),
+        **commands(chosen, here.store.tables.about(table)),
     }
     wanted = {"schema": schema.dumps(here.schema(table)), "choice": chosen}
     return here.begin(table, about, {"comparison.json": json.dumps(wanted)})

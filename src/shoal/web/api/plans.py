@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import InputError, ParameterError
-from shoal.web._commands import chosen, python, shell
+from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words, number, share
 from shoal.web.api.answers import EstimateAnswer, PlanAnswer
@@ -83,9 +83,7 @@ def catalogue() -> dict[str, Any]:
 def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
-    source = here.store.tables.about(table)
-    name, reading = source["name"], source.get("reading", {})
-    return {"plan": made.dumps(), "python": python(made, name, reading), "shell": shell(made, name, reading)}
+    return {"plan": made.dumps(), **repeated(made, here.store.tables.about(table))}
 
 
 def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from shoal.web._commands import python, shell
+from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
 from shoal.web.api.answers import RunAnswer
@@ -50,16 +50,13 @@ def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
         with here.table(table) as records:
             bill = opened(here, choice.account).bill(plan, records.with_schema(plan.schema))
         paid = {"account": choice.account, "cost": str(bill.loss)}
-    source = here.store.tables.about(table)
-    name, reading = source["name"], source.get("reading", {})
     about = {
         "kind": "release",
         "choice": choice.model_dump(exclude={"account"}),
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
-        "python": python(plan, name, reading),
-        "shell": shell(plan, name, reading),
+        **repeated(plan, here.store.tables.about(table)),
         **paid,
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})
