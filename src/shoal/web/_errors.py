@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
 from shoal.errors import InputError, OutputError, RequirementError, ShoalError, VerificationError, presentable
@@ -39,8 +40,7 @@ def content(error: BaseException) -> dict[str, Any]:
     return {"problems": list(told.problems), "hint": told.hint} | ({"fields": fields} if fields else {})
 
 
-def status_of(error: BaseException) -> int:
-    """Return the HTTP status of an error."""
+def _status_of(error: BaseException) -> int:
     match _told(error):
         case NotFound():
             return 404
@@ -55,9 +55,10 @@ def status_of(error: BaseException) -> int:
     return 500
 
 
-def answer(path: str, accept: str, status: int, told: dict[str, Any]) -> Response:
+def answer(request: HTTPConnection, status: int, told: dict[str, Any]) -> Response:
     """Return an error as a page where a person asked for one, and as JSON elsewhere."""
-    if not wants_page(path, accept):
+    path = request.url.path
+    if "text/html" not in request.headers.get("accept", "") or path.startswith("/api"):
         return JSONResponse(told, status_code=status)
     ways = [("/", "All tables")]
     if (found := _TABLE.fullmatch(path)) and status != 404:
@@ -66,32 +67,23 @@ def answer(path: str, accept: str, status: int, told: dict[str, Any]) -> Respons
     return page("error", status=status, title=title, ways=ways, problems=told["problems"], hint=told["hint"])
 
 
-def wants_page(path: str, accept: str) -> bool:
-    """Return whether a person looks at the answer."""
-    return "text/html" in accept and not path.startswith("/api")
-
-
 def install(app: FastAPI) -> None:
     """Make the app answer all errors in this form."""
 
     @app.exception_handler(ShoalError)
     @app.exception_handler(OSError)
     async def _ours(request: Request, error: Exception) -> Response:
-        return _answered(request, status_of(error), content(error))
+        return answer(request, _status_of(error), content(error))
 
     @app.exception_handler(RequestValidationError)
     async def _shape(request: Request, error: RequestValidationError) -> Response:
         # the places and rules only: what was sent may be data
         problems = [f"{_place(entry['loc'])}: {entry['type'].replace('_', ' ')}" for entry in error.errors()]
-        return _answered(request, 422, {"problems": problems, "hint": "see the API's description at /api"})
+        return answer(request, 422, {"problems": problems, "hint": "see the API's description at /api"})
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        return _answered(request, error.status_code, {"problems": [str(error.detail).lower()], "hint": None})
-
-
-def _answered(request: Request, status: int, told: dict[str, Any]) -> Response:
-    return answer(request.url.path, request.headers.get("accept", ""), status, told)
+        return answer(request, error.status_code, {"problems": [str(error.detail).lower()], "hint": None})
 
 
 def _told(error: BaseException) -> ShoalError:

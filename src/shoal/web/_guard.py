@@ -17,6 +17,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,10 +43,7 @@ HEADERS = {
 class Access:
     """The one-time token of the printed address, the session that it is changed into, and the token of scripts.
 
-    Parameters
-    ----------
-    api_token
-        What scripts show as ``Authorization: Bearer TOKEN``; None where there are none.
+    These show ``api_token`` as ``Authorization: Bearer TOKEN``; None where there are none.
     """
 
     def __init__(self, *, api_token: str | None = None) -> None:
@@ -72,34 +70,21 @@ class Access:
     def script(self, authorization: str) -> bool:
         """Return whether a script showed the API token."""
         kind, _, token = authorization.partition(" ")
-        known = self._api_token
-        return (
-            known is not None
-            and kind.lower() == "bearer"
-            and hmac.compare_digest(token.strip().encode(), known.encode())
-        )
+        if self._api_token is None or kind.lower() != "bearer":
+            return False
+        return hmac.compare_digest(token.strip().encode(), self._api_token.encode())
 
 
 class Guard:
     """ASGI middleware: check host, session, origin and size of every request; add headers to every answer.
 
-    Parameters
-    ----------
-    app
-        What to guard.
-    access
-        The token and session.
-    port
-        The port in our address; None accepts any, for tests that run without one.
-    upload_limit
-        The greatest size of an uploaded file, in bytes.
+    ``port`` is that of our address, None for one without; an uploaded file has at most ``upload_limit`` bytes.
     """
 
     def __init__(self, app: ASGIApp, *, access: Access, port: int | None, upload_limit: int) -> None:
         self._app, self._access, self._port, self._upload_limit = app, access, port, upload_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -135,13 +120,12 @@ class Guard:
             if receive.exceeded:
                 await _problem(413, _too_large(receive.limit))(scope, receive, send)
                 return
-            accept = Headers(scope=scope).get("accept", "")
-            await answer(scope["path"], accept, 500, content(error))(scope, receive, send)
+            await answer(HTTPConnection(scope), 500, content(error))(scope, receive, send)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if host not in self._hosts():
+        if host not in [name if self._port is None else f"{name}:{self._port}" for name in LOOPBACK]:
             return _problem(421, "this app answers to the loopback address only")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if self._access.script(headers.get("authorization", "")) and origin in (None, f"http://{host}"):
@@ -158,9 +142,6 @@ class Guard:
         if site not in (None, "same-origin", "none") and scope["path"].startswith("/api"):
             return _problem(403, "this request comes from another site")
         return None
-
-    def _hosts(self) -> set[str]:
-        return {name if self._port is None else f"{name}:{self._port}" for name in LOOPBACK}
 
     def _enter(self, token: str, headers: Headers) -> Response:
         session = self._access.redeem(token)

@@ -13,6 +13,12 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class Asked(BaseModel):
+    """The body of a request, which may say nothing that is not described."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class ProfileAnswer(_Answer):
     """What a column of a table looks like; why its role was proposed."""
 

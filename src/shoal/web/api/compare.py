@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from shoal.errors import ParameterError, Problems
 from shoal.web._commands import compared as commands
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
-from shoal.web.api.answers import RunAnswer
+from shoal.web.api.answers import Asked, RunAnswer
 from shoal.web.api.releases import exploration
 
 if TYPE_CHECKING:
@@ -29,14 +29,13 @@ Values = Annotated[list[float], Field(max_length=12)]
 Number = Annotated[int, Path(ge=1, le=10**6)]
 
 
-class ComparisonChoice(BaseModel):
+class ComparisonChoice(Asked):
     """Every method with every combination of k, l and t, and differential privacy with every epsilon."""
 
-    model_config = ConfigDict(extra="forbid")
     k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(default=[], max_length=12)
     l: dict[str, Values] = Field(default={}, max_length=20, description="values of l by sensitive column")  # noqa: E741
     t: dict[str, Values] = Field(default={}, max_length=20, description="values of t by sensitive column")
-    epsilon: Values = []
+    epsilon: Values = Field(default=[])
     delta: float = 1e-6
     methods: list[Annotated[str, Field(max_length=60)]] = Field(default=[], max_length=40)
     suppression_limit: float | None = None

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from shoal.errors import DataError, MissingExtraError
 from shoal.web._context import Context, Here
 from shoal.web._jobs import PLAN, RELEASE
 from shoal.web._store import NotFound, read_json, write_json
-from shoal.web.api.answers import CombinationAnswer, PredictionAnswer, RunAnswer, UsefulnessAnswer
+from shoal.web.api.answers import Asked, CombinationAnswer, PredictionAnswer, RunAnswer, UsefulnessAnswer
 from shoal.web.api.releases import exploration
 from shoal.web.api.runs import RunChoice, start
 
@@ -34,10 +34,9 @@ _LEARN, _PATIENCE = 10_000, 30
 _LIKEWISE = ("quality", "suppression_limit", "time_limit")
 
 
-class NodeChoice(BaseModel):
+class NodeChoice(Asked):
     """A node of the lattice: the level of every quasi-identifier."""
 
-    model_config = ConfigDict(extra="forbid")
     levels: dict[Annotated[str, Field(max_length=1000)], Annotated[int, Field(ge=0, le=1000)]] = Field(max_length=1000)
 
 

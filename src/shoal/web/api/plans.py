@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words, number, share
-from shoal.web.api.answers import EstimateAnswer, PlanAnswer
+from shoal.web.api.answers import Asked, EstimateAnswer, PlanAnswer
 from shoal.web.api.tables import UPLOAD, received
 
 if TYPE_CHECKING:
@@ -36,26 +36,23 @@ _POPULATION = ("k-map", "delta-presence")
 _SECONDS, _RECORDS = 1.0, 200_000
 
 
-class PromiseChoice(BaseModel):
+class PromiseChoice(Asked):
     """A model by its name, with its parameters as in plan files."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=60)
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default={})
 
 
-class MethodChoice(BaseModel):
+class MethodChoice(Asked):
     """A method by its name, with its parameters as in plan files."""
 
-    model_config = ConfigDict(extra="forbid")
     name: str | None = Field(default=None, max_length=60, description="the method that loses least where not given")
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default={})
 
 
-class PlanChoice(BaseModel):
+class PlanChoice(Asked):
     """What to promise and how to get there."""
 
-    model_config = ConfigDict(extra="forbid")
     promises: list[PromiseChoice] = Field(max_length=20)
     method: MethodChoice = MethodChoice()
     measures: list[str] = Field(default=["loss"], max_length=20)

@@ -9,12 +9,12 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
-from shoal.web.api.answers import RunAnswer
+from shoal.web.api.answers import Asked, RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
 from shoal.web.api.vaults import opened
 
@@ -68,10 +68,9 @@ def describe(here: Here, run: str) -> dict[str, Any]:
     return here.run(run)
 
 
-class RunName(BaseModel):
+class RunName(Asked):
     """What a person calls a run."""
 
-    model_config = ConfigDict(extra="forbid")
     name: str = Field(max_length=120)
 
 

@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._words import rule_words
-from shoal.web.api.answers import SavedSchemaAnswer, SchemaAnswer
+from shoal.web.api.answers import Asked, SavedSchemaAnswer, SchemaAnswer
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD, received
 
 if TYPE_CHECKING:
@@ -66,10 +66,9 @@ def put(
     return get(here, table)
 
 
-class SchemaChanges(BaseModel):
+class SchemaChanges(Asked):
     """What changed in some columns, and the state of the schema that it is a change of."""
 
-    model_config = ConfigDict(extra="forbid")
     version: str = Field(max_length=64, description="the version that was shown")
     columns: dict[Annotated[int, Field(ge=0)], dict[str, Any]] = Field(
         default={}, max_length=MOST_COLUMNS, description="whole columns as in a schema file, by their number"
@@ -113,13 +112,9 @@ def take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SchemaError("the schema file is not UTF-8 text") from None
     read = schema.loads(text, here.store.tables.path(table))
-    named = [each.hierarchy.file for each in read if each.hierarchy is not None and each.hierarchy.file is not None]
-    absent = [name for name in map(str, named) if name not in _uploaded(here, table)]
-    if absent:
-        raise HierarchyError(
-            "the schema names hierarchy files that are not here",
-            hint="upload them first",
-        )
+    files = [each.hierarchy.file for each in read if each.hierarchy is not None]
+    if not {str(file) for file in files if file is not None} <= _uploaded(here, table):
+        raise HierarchyError("the schema names hierarchy files that are not here", hint="upload them first")
     for column in document(read):
         _bound(column)
     with here.table(table) as opened:
@@ -135,7 +130,7 @@ def download(here: Here, table: str, number: int) -> PlainTextResponse:
     from shoal import hierarchies
 
     name = here.column(table, number)
-    built = _built(here, table, here.schema(table)[name])
+    built, _ = _built(here, table, here.schema(table)[name])
     with tempfile.TemporaryDirectory(dir=here.store.scratch) as folder:
         path = Path(folder) / "hierarchy.csv"
         hierarchies.write_arx(built, path)
@@ -168,7 +163,16 @@ def preview(here: Here, table: str, number: int, column: Column) -> dict[str, An
     """Show every level of a column's hierarchy before it is saved."""
     name = here.column(table, number)
     attribute = _schema(here, table, {name: _checked(here, table, column)})[name]
-    return _levels(here, table, attribute)
+    built, outside = _built(here, table, attribute)
+    levels = list(zip(built.labels, built.codes, strict=True))
+    shown = range(0, built.size, max(1, built.size // _SHOWN))
+    return {
+        "values": built.size,
+        "levels": [len(labels) for labels in built.labels],
+        "rows": [[labels[codes[leaf]] for labels, codes in levels] for leaf in shown],
+        "provenance": built.provenance.value,
+        "outside": outside,
+    }
 
 
 @router.put("/tables/{table}/columns/{number}/hierarchy", openapi_extra=UPLOAD)
@@ -199,7 +203,11 @@ def document(schema: Schema) -> list[dict[str, Any]]:
     from shoal import schema as schemas
 
     columns: dict[str, dict[str, Any]] = tomllib.loads(schemas.dumps(schema))["columns"]
-    return [{"name": name} | {key: _plain(value) for key, value in column.items()} for name, column in columns.items()]
+    return [
+        {"name": name}
+        | {key: value.isoformat() if isinstance(value, dt.date) else value for key, value in column.items()}
+        for name, column in columns.items()
+    ]
 
 
 def _checked(here: Context, table: str, column: dict[str, Any]) -> dict[str, Any]:
@@ -297,43 +305,16 @@ def _check_hierarchy(path: Any, delimiter: str) -> None:
         ) from None
 
 
-def _counted(here: Context, table: str, attribute: Attribute) -> tuple[Any, Any]:
-    """Return the values of a column, and how often each occurs."""
+def _built(here: Context, table: str, attribute: Attribute) -> tuple[Hierarchy, str | None]:
+    """Return the hierarchy of a column as it is now, and what is to be said of values that it does not have."""
+    from shoal import hierarchies
     from shoal.schema import Schema
 
     with here.table(table) as opened:
         alone = opened.select(attribute.name).with_schema(Schema(attributes=(attribute,)))
         counted = alone.to_arrow().column(0).value_counts()
-    return counted.field("values"), counted.field("counts").to_numpy()
-
-
-def _built(here: Context, table: str, attribute: Attribute) -> Hierarchy:
-    from shoal import hierarchies
-
-    values, counts = _counted(here, table, attribute)
-    return hierarchies.build(
-        attribute, values, folder=here.store.tables.path(table), counts=counts, missing=values.null_count > 0
-    )
-
-
-def _levels(here: Context, table: str, attribute: Attribute) -> dict[str, Any]:
-    from shoal import hierarchies
-
-    values, counts = _counted(here, table, attribute)
+    values, counts = counted.field("values"), counted.field("counts").to_numpy()
     built = hierarchies.build(
         attribute, values, folder=here.store.tables.path(table), counts=counts, missing=values.null_count > 0
     )
-    levels = list(zip(built.labels, built.codes, strict=True))
-    step = max(1, built.size // _SHOWN)
-    shown = range(0, built.size, step)
-    return {
-        "values": built.size,
-        "levels": [len(labels) for labels in built.labels],
-        "rows": [[labels[codes[leaf]] for labels, codes in levels] for leaf in shown],
-        "provenance": built.provenance.value,
-        "outside": hierarchies.outside(built, values, counts),
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, dt.date) else value
+    return built, hierarchies.outside(built, values, counts)

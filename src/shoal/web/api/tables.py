@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime as dt
 import gzip
 import io
 import re
@@ -12,7 +11,6 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +33,7 @@ _CELL, _RISK = 200, "risk.json"
 _COUNTED, _BARS, _TOP = 300_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
 MOST_COLUMNS, MOST_RECORDS = 1_000, 250_000_000
+_CLI = "the command `shoal anonymize` takes larger tables"
 #: what reading a packed file that is damaged, cut short or encrypted may raise
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, ArithmeticError, RuntimeError, OSError, EOFError)
 #: records whose minimal uniques are looked for here, and columns of which all sets are
@@ -276,7 +275,9 @@ def _draft(
     _check_size(folder / file)
     try:
         with here.opened.open(folder / file, source["reading"]) as table:
-            _check_columns(table.columns)
+            if len(table.columns) > MOST_COLUMNS:
+                few = f"this table has {len(table.columns):,} columns; the app shows at most {MOST_COLUMNS:,}"
+                raise DataError(few, hint=_CLI)
             profiles = tables.profile(table, date_format=dates)
             notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
     except DataError as error:
@@ -328,24 +329,12 @@ def _check_size(path: Path) -> None:
                 )
 
 
-def _check_columns(names: Sequence[str]) -> None:
-    if len(names) > MOST_COLUMNS:
-        raise DataError(f"this table has {len(names):,} columns; the app shows at most {MOST_COLUMNS:,}", hint=_CLI)
-
-
-_CLI = "the command `shoal anonymize` takes larger tables"
-
-
 def _profile(profile: Any) -> dict[str, Any]:
-    found = dataclasses.asdict(profile)
-    return {key: found[key] for key in ("name", "type", "records", "missing", "distinct", "separation")} | {
-        "minimum": _bound(profile.minimum),
-        "maximum": _bound(profile.maximum),
+    kept = ("name", "type", "records", "missing", "distinct", "separation")
+    bounds = {key: getattr(profile, key) for key in ("minimum", "maximum")}
+    return {key: getattr(profile, key) for key in kept} | {
+        key: None if value is None else str(value).removesuffix(".0") for key, value in bounds.items()
     }
-
-
-def _bound(value: float | dt.date | None) -> str | None:
-    return None if value is None else str(value).removesuffix(".0")
 
 
 def _shown(name: str) -> str:

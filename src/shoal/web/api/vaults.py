@@ -11,11 +11,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._store import now
-from shoal.web.api.answers import AccountAnswer, TokenAnswer, VaultAnswer
+from shoal.web.api.answers import AccountAnswer, Asked, TokenAnswer, VaultAnswer
 
 if TYPE_CHECKING:
     from shoal import Account
@@ -34,18 +34,16 @@ _VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
 _PAID_ALONE: dict[str, Any] = {"account": None}
 
 
-class Amounts(BaseModel):
+class Amounts(Asked):
     """What may be spent."""
 
-    model_config = ConfigDict(extra="forbid")
     epsilon: Amount
     delta: Amount = "0"
 
 
-class NewVault(BaseModel):
+class NewVault(Asked):
     """The budget that all analysts share, or the account of the table; how many records of a person answers look at."""
 
-    model_config = ConfigDict(extra="forbid")
     epsilon: Amount | None = None
     delta: Amount = "0"
     account: str | None = Field(
@@ -60,10 +58,9 @@ class NewAnalyst(Amounts):
     name: Name
 
 
-class Dismissal(BaseModel):
+class Dismissal(Asked):
     """Whose token is taken away."""
 
-    model_config = ConfigDict(extra="forbid")
     name: Name
 
 
