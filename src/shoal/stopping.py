@@ -140,14 +140,8 @@ def enough() -> bool:
 def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collection[str] = ()) -> int:
     """Do the work of this process in a thread of its own and return its exit code, or end the process on a signal.
 
-    Parameters
-    ----------
-    work
-        It must not raise.
-    say
-        Called with a sentence on what is there, if the work is stopped.
-    ignored
-        The names of signals that are for others.
+    The work must not raise. If it is stopped, ``say`` is called with a sentence on what is there. Signals that are
+    ``ignored``, by name, are for others.
     """
     _process.say, _process.code = say, None
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):

@@ -78,17 +78,9 @@ class Job:
 class Pool:
     """A few worker processes, started when they are needed and used again; one that dies is replaced.
 
-    Parameters
-    ----------
-    work
-        The function that does the jobs: it takes a job and a callback for progress and returns plain values. It must
-        be importable.
-    prepare
-        Called in every worker at its start, to load what the work needs.
-    processes
-        How many jobs to work on at the same time.
-    environment
-        Variables of the worker processes beside those of this one.
+    The function ``work`` does the jobs: it takes one and a callback for progress and returns plain values. ``prepare``
+    is called in every worker at its start, to load what the work needs. Both must be importable. ``environment`` are
+    variables of the worker processes beside those of this one.
     """
 
     def __init__(
@@ -112,7 +104,7 @@ class Pool:
         """Start a worker ahead of time: loading what it needs may take longer than a job."""
         with self._lock:
             if not self._idle and not self._closed:
-                self._idle.append(self._start())
+                self._idle.append(_Worker(self._names, self._environment))
 
     def submit(self, job: dict[str, Any], *, progress: Progress | None = None) -> Job:
         """Hand over a job, which begins as soon as a worker is free.
@@ -161,9 +153,9 @@ class Pool:
                 raise Cancelled
             while self._idle:
                 worker = self._idle.pop()
-                if worker.alive:
+                if worker.process.poll() is None:
                     return worker
-            return self._start()
+            return _Worker(self._names, self._environment)
 
     def _give_back(self, handed: Job, worker: _Worker | None) -> None:
         with self._lock:
@@ -175,16 +167,13 @@ class Pool:
             worker.end()
             worker.wait()
 
-    def _start(self) -> _Worker:
-        return _Worker(self._names, self._environment)
-
 
 class _Worker:
     """One process, and the pipe to it."""
 
     def __init__(self, names: list[str], environment: Mapping[str, str]) -> None:
         self.usable = False
-        self._process = subprocess.Popen(  # noqa: S603 - this Python, on functions of ours
+        self.process = subprocess.Popen(  # noqa: S603 - this Python, on functions of ours
             [sys.executable, "-m", "shoal.workers", *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -193,11 +182,6 @@ class _Worker:
             text=True,
             encoding="utf-8",
         )
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
 
     def ask(self, job: dict[str, Any], progress: Progress | None) -> Any:
         """Hand over a job and return its answer."""
@@ -213,16 +197,16 @@ class _Worker:
         raise kind(said["error"]["problems"], hint=said["error"]["hint"])
 
     def _write(self, job: dict[str, Any]) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        assert self.process.stdin is not None  # noqa: S101 - it is a pipe
         with contextlib.suppress(OSError):  # the process is gone, which reading tells
-            self._process.stdin.write(json.dumps(job) + "\n")
-            self._process.stdin.flush()
+            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.flush()
 
     def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
-        line = self._process.stdout.readline()
+        assert self.process.stdout is not None  # noqa: S101 - it is a pipe
+        line = self.process.stdout.readline()
         if not line:
-            code = self._process.wait()
+            code = self.process.wait()
             raise WorkFailed(
                 f"the process that did the work ended before it was done (exit code {code})",
                 hint="was there enough memory?",
@@ -232,15 +216,15 @@ class _Worker:
     def end(self) -> None:
         """Ask the process to end; it has a few seconds to tidy up."""
         self.usable = False
-        self._process.terminate()
-        killer = threading.Timer(_GRACE, self._process.kill)
+        self.process.terminate()
+        killer = threading.Timer(_GRACE, self.process.kill)
         killer.daemon = True
         killer.start()
 
     def wait(self) -> None:
         """Return when the process is gone."""
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):  # what was not written is gone with the process
                     stream.close()

@@ -66,7 +66,7 @@ def test_every_job_is_answered_by_a_prepared_worker_and_workers_are_used_again(p
 def test_a_warm_worker_takes_the_first_job(pool: Pool) -> None:
     pool.warm()
     (worker,) = pool._idle
-    assert pool.submit({"do": "say"}).answer.result()["pid"] == worker._process.pid
+    assert pool.submit({"do": "say"}).answer.result()["pid"] == worker.process.pid
 
 
 def test_progress_is_told(pool: Pool) -> None:
@@ -96,9 +96,9 @@ def test_a_process_that_dies_costs_one_job(pool: Pool) -> None:
 def test_a_worker_that_died_while_idle_is_replaced(pool: Pool) -> None:
     pool.warm()
     (worker,) = pool._idle
-    worker._process.kill()
-    worker._process.wait()
-    assert pool.submit({"do": "say"}).answer.result()["pid"] != worker._process.pid
+    worker.process.kill()
+    worker.process.wait()
+    assert pool.submit({"do": "say"}).answer.result()["pid"] != worker.process.pid
 
 
 def test_a_running_and_a_waiting_job_are_stopped_at_once(pool: Pool) -> None:
@@ -119,7 +119,7 @@ def test_closing_ends_what_runs(pool: Pool) -> None:
     jobs = [pool.submit({"do": "sleep"}) for _ in range(4)]
     while not any(job._worker is not None for job in jobs):
         time.sleep(0.01)
-    processes = [job._worker._process for job in jobs if job._worker is not None]
+    processes = [job._worker.process for job in jobs if job._worker is not None]
     pool.close()
     assert all(isinstance(job.answer.exception(0), Cancelled) for job in jobs)
     assert all(process.poll() is not None for process in processes)

@@ -114,13 +114,7 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
 
 
 class WrongFields(ParameterError):
-    """Parameters that are wrong, by the part of the choice that they stand in.
-
-    Parameters
-    ----------
-    fields
-        What is wrong by ``promises.0``, ``promises.1``, ... and ``method``.
-    """
+    """Parameters that are wrong, by the part of the choice that they stand in: ``promises.0``, ..., ``method``."""
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         super().__init__(list(dict.fromkeys(problem for part in fields.values() for problem in part)))
