@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -110,21 +111,17 @@ def _risk(pair: Pair, classes: Reidentification | None, seed: int) -> dict[str, 
 
 
 def _utility(pair: Pair, settings: Settings) -> dict[str, float | None]:
+    distinguishable = None
+    if settings.learn:
+        with contextlib.suppress(MissingExtraError):
+            found = utility.propensity(pair, limit=_LEARN, shuffles=2, seed=settings.seed)
+            distinguishable = found.distinguishable
     return {
         "queries": utility.query_error(pair, seed=settings.seed).mean,
         "distributions": float(np.mean([each.total_variation for each in utility.distributions(pair)])),
         "associations": utility.associations(pair).difference,
-        "distinguishable": _distinguishable(pair, settings),
+        "distinguishable": distinguishable,
     }
-
-
-def _distinguishable(pair: Pair, settings: Settings) -> float | None:
-    if not settings.learn:
-        return None
-    try:
-        return utility.propensity(pair, limit=_LEARN, shuffles=2, seed=settings.seed).distinguishable
-    except MissingExtraError:
-        return None
 
 
 def _prediction(plan: Plan, settings: Settings) -> float | None:

@@ -104,6 +104,10 @@ class Context:
             raise NotFound("there is no such column")
         return str(columns[number]["name"])
 
+    def runs(self, table: str | None) -> Iterator[dict[str, Any]]:
+        """Return what is known of all runs of one table, or of all tables, the newest first."""
+        return (about for about in self.store.runs.all() if table is None or about.get("table") == table)
+
     def run(self, identity: str) -> dict[str, Any]:
         """Return what a run was asked for and how far it is."""
         return self.store.runs.about(identity) | {"status": status(self.store.runs.path(identity))}

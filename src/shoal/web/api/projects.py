@@ -44,7 +44,7 @@ def save(here: Here, table: str) -> Response:
         file.write(folder / SCHEMA, SCHEMA)
         for path in sorted((folder / "hierarchies").glob("*.csv")):
             file.write(path, f"hierarchies/{path.name}")
-        for number, about in enumerate(_runs(here, table), start=1):
+        for number, about in enumerate(here.runs(table), start=1):
             plan = here.store.runs.path(about["id"]) / PLAN
             if plan.is_file():
                 file.write(plan, f"runs/{number}/{PLAN}")
@@ -134,7 +134,3 @@ def _check(here: Context, table: str, staged: Path) -> None:
         raise DataError("the schema of the project is not UTF-8 text") from None
     with here.table(table) as opened:
         opened.with_schema(schema.loads(text, staged))
-
-
-def _runs(here: Context, table: str) -> list[dict[str, Any]]:
-    return [about for about in here.store.runs.all() if about.get("table") == table]

@@ -26,11 +26,7 @@ _PACE = 0.15
 @router.get("/runs", response_model=list[RunAnswer])
 def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
     """List the runs, of one table or of all, the newest first."""
-    return [
-        about | {"status": status(here.store.runs.path(about["id"]))}
-        for about in here.store.runs.all()
-        if table is None or about.get("table") == table
-    ]
+    return [about | {"status": status(here.store.runs.path(about["id"]))} for about in here.runs(table)]
 
 
 class RunChoice(PlanChoice):

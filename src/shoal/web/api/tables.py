@@ -258,10 +258,9 @@ def kept_risk(here: Context, table: str) -> dict[str, Any] | None:
 @router.delete("/tables/{table}", status_code=204)
 def remove(here: Here, table: str) -> None:
     """Delete a table, its runs and all their files."""
-    for about in list(here.store.runs.all()):
-        if about.get("table") == table:
-            here.jobs.stop(about["id"], wait=True)
-            here.store.runs.remove(about["id"])
+    for about in list(here.runs(table)):
+        here.jobs.stop(about["id"], wait=True)
+        here.store.runs.remove(about["id"])
     here.opened.forget(here.store.tables.path(table))
     here.store.tables.remove(table)
 
@@ -300,23 +299,16 @@ def _draft(
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a small file that becomes very much."""
+    """Refuse a small file that becomes very much; of a damaged one, reading says better what is wrong."""
+    limit, unpacked, hint = max(_UNPACKED, _TIMES * path.stat().st_size), 0, "unpack it first"
     if path.suffix == ".gz":
-        limit, unpacked = max(_UNPACKED, _TIMES * path.stat().st_size), 0
-        try:
-            with gzip.open(path) as file:
-                while (size := len(file.read(1 << 20))) and unpacked <= limit:
-                    unpacked += size
-        except DAMAGED:
-            return  # reading says better what is wrong
-        if unpacked > limit:
-            raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="unpack it first")
+        with contextlib.suppress(*DAMAGED), gzip.open(path) as file:
+            while unpacked <= limit and (size := len(file.read(1 << 20))):
+                unpacked += size
     elif zipfile.is_zipfile(path):
-        limit, unpacked = max(_UNPACKED, _TIMES * path.stat().st_size), 0
+        hint = "save it as CSV"
         with contextlib.suppress(*DAMAGED), zipfile.ZipFile(path) as packed:
             unpacked = sum(each.file_size for each in packed.infolist())
-        if unpacked > limit:
-            raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint="save it as CSV")
     elif path.suffix in (".parquet", ".pq"):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -327,6 +319,8 @@ def _check_size(path: Path) -> None:
                 raise DataError(
                     f"this table has {records:,} records; the app takes at most {MOST_RECORDS:,}", hint=_CLI
                 )
+    if unpacked > limit:
+        raise DataError(f"this file unpacks to more than {limit / 2**20:,.0f} MB", hint=hint)
 
 
 def _profile(profile: Any) -> dict[str, Any]:
