@@ -98,7 +98,8 @@ def compare(
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
     data = file.read()
-    data = _source.conformed(data, _source.decided(data, file.source, schema, undecided))
+    described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
+    data = _source.conformed(data, described)
     if folder is not None:
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")
     limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk

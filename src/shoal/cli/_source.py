@@ -118,11 +118,10 @@ def find_schema(data: Table, source: str, schema: Path | None) -> Schema:
     return drafted.schema
 
 
-def decided(data: Table, source: str, path: Path | None, undecided: str | None) -> Schema:
-    """Return the schema of a file; columns that nobody has decided on get the role ``undecided``, or are refused."""
+def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
+    """Give the columns that nobody has decided on the role ``undecided``, or refuse to go on without one."""
     import shoal
 
-    schema = find_schema(data, source, path)
     allowed = (shoal.Role.DROP, shoal.Role.QUASI_IDENTIFIER)
     if undecided is not None and undecided not in allowed:
         raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
