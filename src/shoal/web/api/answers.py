@@ -13,7 +13,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """The body of a request, which may say nothing that is not described."""
 
     model_config = ConfigDict(extra="forbid")

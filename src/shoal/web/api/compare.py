@@ -15,7 +15,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.web._commands import compared as commands
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
-from shoal.web.api.answers import Asked, RunAnswer
+from shoal.web.api.answers import RequestBody, RunAnswer
 from shoal.web.api.releases import exploration
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Values = Annotated[list[float], Field(max_length=12)]
 Number = Annotated[int, Path(ge=1, le=10**6)]
 
 
-class ComparisonChoice(Asked):
+class ComparisonChoice(RequestBody):
     """Every method with every combination of k, l and t, and differential privacy with every epsilon."""
 
     k: list[Annotated[int, Field(ge=1, le=10**9)]] = Field(default=[], max_length=12)

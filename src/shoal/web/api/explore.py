@@ -15,7 +15,7 @@ from shoal.errors import DataError, MissingExtraError
 from shoal.web._context import Context, Here
 from shoal.web._jobs import PLAN, RELEASE
 from shoal.web._store import NotFound, read_json, write_json
-from shoal.web.api.answers import Asked, CombinationAnswer, PredictionAnswer, RunAnswer, UsefulnessAnswer
+from shoal.web.api.answers import CombinationAnswer, PredictionAnswer, RequestBody, RunAnswer, UsefulnessAnswer
 from shoal.web.api.releases import exploration
 from shoal.web.api.runs import RunChoice, start
 
@@ -34,7 +34,7 @@ _LEARN, _PATIENCE = 10_000, 30
 _LIKEWISE = ("quality", "suppression_limit", "time_limit")
 
 
-class NodeChoice(Asked):
+class NodeChoice(RequestBody):
     """A node of the lattice: the level of every quasi-identifier."""
 
     levels: dict[Annotated[str, Field(max_length=1000)], Annotated[int, Field(ge=0, le=1000)]] = Field(max_length=1000)

@@ -19,7 +19,7 @@ from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words, number, share
-from shoal.web.api.answers import Asked, EstimateAnswer, PlanAnswer
+from shoal.web.api.answers import EstimateAnswer, PlanAnswer, RequestBody
 from shoal.web.api.tables import UPLOAD, received
 
 if TYPE_CHECKING:
@@ -36,21 +36,21 @@ _POPULATION = ("k-map", "delta-presence")
 _SECONDS, _RECORDS = 1.0, 200_000
 
 
-class PromiseChoice(Asked):
+class PromiseChoice(RequestBody):
     """A model by its name, with its parameters as in plan files."""
 
     model: str = Field(max_length=60)
     parameters: dict[str, Any] = Field(default={})
 
 
-class MethodChoice(Asked):
+class MethodChoice(RequestBody):
     """A method by its name, with its parameters as in plan files."""
 
     name: str | None = Field(default=None, max_length=60, description="the method that loses least where not given")
     parameters: dict[str, Any] = Field(default={})
 
 
-class PlanChoice(Asked):
+class PlanChoice(RequestBody):
     """What to promise and how to get there."""
 
     promises: list[PromiseChoice] = Field(max_length=20)

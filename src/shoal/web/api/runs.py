@@ -14,7 +14,7 @@ from pydantic import Field
 from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
-from shoal.web.api.answers import Asked, RunAnswer
+from shoal.web.api.answers import RequestBody, RunAnswer
 from shoal.web.api.plans import PlanChoice, make_plan
 from shoal.web.api.vaults import opened
 
@@ -64,7 +64,7 @@ def describe(here: Here, run: str) -> dict[str, Any]:
     return here.run(run)
 
 
-class RunName(Asked):
+class RunName(RequestBody):
     """What a person calls a run."""
 
     name: str = Field(max_length=120)

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import HierarchyError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._words import rule_words
-from shoal.web.api.answers import Asked, SavedSchemaAnswer, SchemaAnswer
+from shoal.web.api.answers import RequestBody, SavedSchemaAnswer, SchemaAnswer
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD, received
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def put(
     return get(here, table)
 
 
-class SchemaChanges(Asked):
+class SchemaChanges(RequestBody):
     """What changed in some columns, and the state of the schema that it is a change of."""
 
     version: str = Field(max_length=64, description="the version that was shown")

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._store import now
-from shoal.web.api.answers import AccountAnswer, Asked, TokenAnswer, VaultAnswer
+from shoal.web.api.answers import AccountAnswer, RequestBody, TokenAnswer, VaultAnswer
 
 if TYPE_CHECKING:
     from shoal import Account
@@ -34,14 +34,14 @@ _VAULT, _DATA, _WHOLE = "vault", "data.parquet", "*"
 _PAID_ALONE: dict[str, Any] = {"account": None}
 
 
-class Amounts(Asked):
+class Amounts(RequestBody):
     """What may be spent."""
 
     epsilon: Amount
     delta: Amount = "0"
 
 
-class NewVault(Asked):
+class NewVault(RequestBody):
     """The budget that all analysts share, or the account of the table; how many records of a person answers look at."""
 
     epsilon: Amount | None = None
@@ -58,7 +58,7 @@ class NewAnalyst(Amounts):
     name: Name
 
 
-class Dismissal(Asked):
+class Dismissal(RequestBody):
     """Whose token is taken away."""
 
     name: Name
