@@ -32,6 +32,7 @@ _LEAST_LOG = -50.0
 #: Estimates below so many deviations of the noise may well be noise; the tree is drawn without them.
 _DOUBTFUL = 1.5
 REPLICATES = 10
+_LARGEST_KEY = 1 << 62
 
 Parts = npt.NDArray[np.int32]
 
@@ -124,11 +125,9 @@ def _agreed(log_size: Floats, target: Floats, softness: Floats) -> Floats:
 
 
 def _constraint(margins: Margins, table: Margin, codes: Codes) -> _Constraint:
-    lifted = np.stack(
-        [margins.lift(j, level)[codes[:, j]] for j, level in zip(table.columns, table.levels, strict=True)], axis=1
-    )
-    sizes = [margins.size(*pair) for pair in zip(table.columns, table.levels, strict=True)]
-    parts = _found(_packed(lifted, sizes), _packed(table.codes, sizes))
+    own = list(zip(table.columns, table.levels, strict=True))
+    rows = [margins.lift(j, level)[codes[:, j]] for j, level in own]
+    parts = _matched(rows, [*table.codes.T], [margins.size(*pair) for pair in own], len(codes))
     return _targeted(margins, parts, table)
 
 
@@ -154,15 +153,20 @@ def _joint_constraint(margins: Margins, joint: Joint, codes: Codes) -> _Constrai
 
 
 def _matched(rows: Sequence[Codes], own: Sequence[Codes], sizes: Sequence[int], number: int) -> Parts:
-    """Return the place of each of so many rows among others, column by column, so that no key grows large."""
+    """Return the place of each of so many rows among others, -1 where it is not there; both column by column.
+
+    Keys of several columns are replaced by their ranks before they grow beyond 64 bits.
+    """
     keys, going = np.zeros(number, dtype=np.int64), np.arange(number)
-    ranks = np.zeros(len(own[0]) if own else 1, dtype=np.int64)
+    classes, span = np.zeros(len(own[0]) if own else 1, dtype=np.int64), 1
     for column, codes, size in zip(rows, own, sizes, strict=True):
-        prefixes, ranks = np.unique(ranks * size + codes, return_inverse=True)
-        found = _found(keys * size + column[going], prefixes)
-        keys, going = found[found >= 0].astype(np.int64), going[found >= 0]
+        if span * size >= _LARGEST_KEY:
+            prefixes, classes = np.unique(classes, return_inverse=True)
+            found = _found(keys, prefixes)
+            keys, going, span = found[found >= 0].astype(np.int64), going[found >= 0], len(prefixes)
+        keys, classes, span = keys * size + column[going], classes * size + codes, span * size
     places = np.full(number, -1, dtype=np.int32)
-    places[going] = np.argsort(ranks)[keys]
+    places[going] = _found(keys, classes)
     return places
 
 
@@ -193,13 +197,6 @@ def _found(keys: Codes, own: Codes) -> Parts:
     found = np.full(len(keys), -1, dtype=np.int32)
     found[inside] = order[places[inside]]
     return found
-
-
-def _packed(codes: Codes, sizes: Sequence[int]) -> Codes:
-    keys = np.zeros(len(codes), dtype=np.int64)
-    for place, size in enumerate(sizes):
-        keys = keys * size + codes[:, place]
-    return keys
 
 
 # -- the tree

@@ -11,6 +11,8 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ParameterError, VerificationError
+from shoal.estimation._margins import Margin
+from shoal.estimation._raking import _constraint
 
 ROWS = 20_000
 SIZE = 20_000
@@ -112,3 +114,29 @@ def test_a_release_of_one_table_is_refused(tmp_path: Path) -> None:
     folder = shoal.anonymize(table, shoal.KAnonymity(2)).write(tmp_path / "release")
     with pytest.raises(InputError, match="truthful-tables"):
         shoal.estimate(folder)
+
+
+def test_classes_of_a_wide_table_are_told_apart_by_their_first_column() -> None:
+    # 256^9 combinations: as one number of 64 bits, the first column would be worth a multiple of 2^64, which is nothing
+    class Wide:
+        records = 30.0
+
+        def size(self, column: int, level: int) -> int:
+            return 256
+
+        def lift(self, column: int, level: int) -> np.ndarray:
+            return np.arange(256)
+
+    classes = np.array([[0] * 9, [1] + [0] * 8])
+    table = Margin(
+        columns=tuple(range(9)),
+        levels=(0,) * 9,
+        codes=classes,
+        sizes=np.array([10.0, 20.0]),
+        variance=1.0,
+        total=30.0,
+        classes=2,
+        whole=False,
+    )
+    pool = np.array([[1] + [0] * 8, [0] * 9, [0] * 8 + [1]])
+    assert _constraint(Wide(), table, pool).parts.tolist() == [1, 0, 2]  # type: ignore[arg-type]
