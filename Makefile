@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults wheel sbom constraints lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults cluster wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -63,6 +63,9 @@ stops: .venv/tested ## signals at random moments of every command, 100 rounds ea
 
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
+
+cluster: .venv/tested ## every method that executors carry out, on a Spark cluster whose executors are processes of their own
+	SHOAL_CLUSTER=1 $(BIN)/python -m pytest -q tests/conformance/test_local_cluster.py
 
 wheel: .venv/installed ## build the wheel of this platform and check that it is complete
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

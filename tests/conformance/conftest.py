@@ -38,7 +38,9 @@ def spark() -> Iterator[Any]:
             sql.SparkSession.builder.master("local[2]")
             .appName("shoal-tests")
             .config("spark.ui.enabled", "false")
-            # small queries end before code that is compiled best has paid for itself
+            # small queries end before code that is made for them, or compiled best, has paid for itself
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")

@@ -20,6 +20,8 @@ import shoal
 
 RELEASE = "spark, 1 % [ü] y=1"
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
+#: the methods that other tests try on Spark with one process
+every_method = pytest.mark.skipif(not os.environ.get("SHOAL_CLUSTER"), reason="`make cluster` tries every method")
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,7 @@ def test_executors_cluster_categories_and_numbers_without_the_driver(
     assert blocked["blocks"] > 2
 
 
+@every_method
 def test_executors_keep_promises_about_values_block_by_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,8 +140,8 @@ def test_executors_exchange_values_block_by_block(
     folder, told = cluster
     monkeypatch.setattr("shoal.methods.classes._microaggregation.LEAST_BLOCK", 1)  # as where the plan was made
     assert told["exchanged"]
-    assert shoal.verify(folder / "exchanged").passed
-    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("exchanged/data.parquet", "rows"))
+    assert shoal.verify(folder / "twice" / "exchanged").passed
+    released, rows = (pq.read_table(folder / name).to_pydict() for name in ("twice/exchanged/data.parquet", "rows"))
     assert sorted(released["pay"]) == sorted(rows["pay"])
     assert sorted(released["note"]) == sorted(rows["note"])
     place = {pay: i for i, pay in enumerate(sorted(rows["pay"]))}
@@ -150,6 +153,7 @@ def test_executors_exchange_values_block_by_block(
     assert 0.05 < moved.count(0) / len(moved) < 0.15
 
 
+@every_method
 def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     cluster: tuple[Path, dict[str, Any]],
 ) -> None:
@@ -171,6 +175,7 @@ def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     assert blocked["blocks"] > 2
 
 
+@every_method
 def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
     assert told["bucketized"]
@@ -189,6 +194,7 @@ def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Pat
         assert 0.5 <= min(shares) <= max(shares) <= 2
 
 
+@every_method
 def test_executors_put_all_records_of_a_person_into_one_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,7 +217,8 @@ def test_executors_put_all_records_of_a_person_into_one_block(
 
 def test_records_that_an_executor_stored_are_not_lost_with_it(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
-    assert told["stored twice"]
+    assert "blocks" in told["deaths"]
+    assert told["exchanged"]
     released, rows = (pq.read_table(folder / name) for name in ("twice/exchanged/data.parquet", "rows"))
     assert sorted(released["note"].to_pylist()) == sorted(rows["note"].to_pylist())
     # where one executor alone had them, that is one error, and no release

@@ -17,6 +17,11 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 # machines that do other work besides are slow; what never comes still fails
 sync_api.expect.set_options(timeout=30_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+#: no sandbox, for root; and nothing of its own accord: no updates, no look-ups, no drawing that nobody sees
+PLAIN = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
+    *("--disable-sync", "--disable-quic", "--no-first-run"),
+]
 
 
 @dataclass
@@ -50,7 +55,7 @@ def chromium() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=PLAIN)
         yield browser
         browser.close()
 
