@@ -16,7 +16,7 @@ import pytest
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 # machines that do other work besides are slow; what never comes still fails
 sync_api.expect.set_options(timeout=30_000)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 #: no sandbox, for root; and nothing of its own accord: no updates, no look-ups, no drawing that nobody sees
 PLAIN = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
