@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults cluster wheel sbom constraints lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults deep wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -31,7 +31,7 @@ test: .venv/tested system lint ## everything: system packages, lint, types, the 
 
 # more workers than the two cores of a small machine: many tests wait for a browser, a server or another process
 tests: .venv/tested ## all tests and nothing else
-	$(BIN)/python -m pytest -n 4
+	$(BIN)/python -m pytest -n 3
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick $(QUICK)
@@ -64,8 +64,8 @@ stops: .venv/tested ## signals at random moments of every command, 100 rounds ea
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
 
-cluster: .venv/tested ## every method that executors carry out, on a Spark cluster whose executors are processes of their own
-	SHOAL_CLUSTER=1 $(BIN)/python -m pytest -q tests/conformance/test_local_cluster.py
+deep: .venv/tested ## the cases that `make test` leaves out: every method on a Spark cluster, more of what blocks keep
+	SHOAL_DEEP=1 $(BIN)/python -m pytest -q -n 2 -m deep
 
 wheel: .venv/installed ## build the wheel of this platform and check that it is complete
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -65,7 +65,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the groups of tests that take longest first, where several workers share the work."""
+    """Leave deep tests out, but for `make deep`; put what takes longest first, where several workers share the work."""
+    if not os.environ.get("SHOAL_DEEP"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("deep")])
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
     if hasattr(config, "workerinput"):
         sizes = Counter(_group(item.nodeid) for item in items)
         items.sort(key=lambda item: _turn(_group(item.nodeid), sizes))

@@ -27,7 +27,7 @@ from shoal.tables._spark import SparkEngine
 
 ROWS = 40_000
 RELEASE = "spark, 1 % [ü] y=1"  # a name that Spark would read otherwise
-EVERY_METHOD = bool(os.environ.get("SHOAL_CLUSTER"))
+EVERY_METHOD = bool(os.environ.get("SHOAL_DEEP"))
 PHASES = ("encode", "sort", "write", "copy", "figures", "verify", "persons", "blocks")
 
 

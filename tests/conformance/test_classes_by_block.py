@@ -168,7 +168,7 @@ def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path:
     assert again != released
 
 
-@pytest.mark.parametrize("form", ["microaggregated", "anatomy", "permuted"])
+@pytest.mark.parametrize("form", [pytest.param("microaggregated", marks=pytest.mark.deep), "anatomy", "permuted"])
 def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path: Path, form: Any) -> None:
     """Two columns become buckets together, made of the values of the whole table, as in memory."""
     rows = _patients()

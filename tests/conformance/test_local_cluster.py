@@ -20,8 +20,6 @@ import shoal
 
 RELEASE = "spark, 1 % [ü] y=1"
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-#: the methods that other tests try on Spark with one process
-every_method = pytest.mark.skipif(not os.environ.get("SHOAL_CLUSTER"), reason="`make cluster` tries every method")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +111,7 @@ def test_executors_cluster_categories_and_numbers_without_the_driver(
     assert blocked["blocks"] > 2
 
 
-@every_method
+@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_keep_promises_about_values_block_by_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +151,7 @@ def test_executors_exchange_values_block_by_block(
     assert 0.05 < moved.count(0) / len(moved) < 0.15
 
 
-@every_method
+@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     cluster: tuple[Path, dict[str, Any]],
 ) -> None:
@@ -175,7 +173,7 @@ def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     assert blocked["blocks"] > 2
 
 
-@every_method
+@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
     assert told["bucketized"]
@@ -194,7 +192,7 @@ def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Pat
         assert 0.5 <= min(shares) <= max(shares) <= 2
 
 
-@every_method
+@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_put_all_records_of_a_person_into_one_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,7 +108,9 @@ def _events(release: shoal.Release) -> dict[str, Any]:
     return {event.name: event for event in release.guarantee.events}
 
 
-@pytest.mark.parametrize("method", [shoal.Mdav(), shoal.VMdav()], ids=["mdav", "vmdav"])
+@pytest.mark.parametrize(
+    "method", [shoal.Mdav(), pytest.param(shoal.VMdav(), marks=pytest.mark.deep)], ids=["mdav", "vmdav"]
+)
 def test_a_release_made_by_block_is_what_one_made_in_memory_is(
     put: Put, method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,11 +282,14 @@ def test_the_same_records_give_the_same_release(put: Put) -> None:
     assert first.equals(second)
 
 
-PROMISES: list[tuple[Model, ...]] = [
+PROMISES: list[Any] = [
     (KAnonymity(K), DistinctLDiversity("illness", 3)),
     (KAnonymity(K), EntropyLDiversity("illness", 2), TCloseness("pay", Fraction(1, 5))),
-    (TCloseness("illness", Fraction(1, 4)),),
-    (KAnonymity(3), BetaLikeness("illness", Fraction(3, 2)), RecursiveLDiversity("illness", 3, 2)),
+    pytest.param((TCloseness("illness", Fraction(1, 4)),), marks=pytest.mark.deep),
+    pytest.param(
+        (KAnonymity(3), BetaLikeness("illness", Fraction(3, 2)), RecursiveLDiversity("illness", 3, 2)),
+        marks=pytest.mark.deep,
+    ),
 ]
 
 

@@ -16,7 +16,8 @@ import pytest
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 # machines that do other work besides are slow; what never comes still fails
 sync_api.expect.set_options(timeout=30_000)
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((found for found in map(shutil.which, BROWSERS) if found), None)
 #: no sandbox, for root; and nothing of its own accord: no updates, no look-ups, no drawing that nobody sees
 PLAIN = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
