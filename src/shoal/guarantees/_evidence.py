@@ -103,20 +103,17 @@ class Evidence:
         asked = (data.file, *names)
         if asked not in self._counted:
             self._counted.clear()
-            self._counted[asked] = self._count(data, names)
-        return self._counted[asked]
-
-    def _count(self, data: Data, names: Sequence[str]) -> Frequencies:
-        attributes = tuple(
-            Attribute(
-                name=column.name,
-                role=Role.QUASI_IDENTIFIER if column.name in names else Role.INSENSITIVE,
-                hierarchy=Flat() if column.name in names else None,
+            attributes = tuple(
+                Attribute(
+                    name=column.name,
+                    role=Role.QUASI_IDENTIFIER if column.name in names else Role.INSENSITIVE,
+                    hierarchy=Flat() if column.name in names else None,
+                )
+                for column in data.columns
             )
-            for column in data.columns
-        )
-        table = self.tables[data.file].with_schema(Schema(attributes=attributes), allow_empty=True)
-        return tables.encode(table, sensitive=()).frequencies
+            table = self.tables[data.file].with_schema(Schema(attributes=attributes), allow_empty=True)
+            self._counted[asked] = tables.encode(table, sensitive=()).frequencies
+        return self._counted[asked]
 
     def tallied(self, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
         """Return how often each combination of some columns occurs."""

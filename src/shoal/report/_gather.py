@@ -205,7 +205,7 @@ def _table(values: Values, data: Data, hidden_among: int | None) -> TableFigures
         columns=tuple(column_figures(values.of(column.name), column.role, data.records) for column in shown),
         classes_by="the quasi-identifiers" if data.class_column is None else f"`{data.class_column}`",
         # whose quasi-identifiers look alike says nothing where it is not known whose values the others are
-        risk=_risk(values, by) if by and hidden_among is None else None,
+        risk=Risk.of(reidentification_of_sizes(*values.class_sizes(by))) if by and hidden_among is None else None,
         hidden_among=hidden_among,
     )
 
@@ -223,10 +223,6 @@ def _counted(certificate: Certificate, data: Data, figures: TableFigures) -> Tab
         "marketer": figures.risk.classes / found.memberships,
     }
     return figures.model_copy(update={"risk": figures.risk.model_copy(update=persons)})
-
-
-def _risk(values: Values, by: Sequence[str]) -> Risk:
-    return Risk.of(reidentification_of_sizes(*values.class_sizes(by)))
 
 
 _MEANINGS = {

@@ -66,11 +66,6 @@ class ColumnAxis:
         return self.attribute.role
 
     @property
-    def missing(self) -> int | None:
-        """The leaf of the missing value."""
-        return self.leaves - 1 if self.leaves and self.labels[self.leaves - 1] is None else None
-
-    @property
     def perturbed(self) -> bool:
         """Whether the release holds values that are neither leaves nor generalisations of them."""
         return len(self.labels) > self.leaves
@@ -267,10 +262,6 @@ class Boxes:
             counts=tally(labels, self.counts, len(firsts)),
         )
         return boxes, labels
-
-    def take(self, rows: Rows) -> Boxes:
-        """Return some of the boxes."""
-        return Boxes(low=self.low[rows], high=self.high[rows], counts=self.counts[rows])
 
 
 def totals_at(boxes: Boxes, points: Codes) -> Counts:

@@ -233,7 +233,7 @@ def linked_percentage_mixed(
     points, point_of = _distinct(np.concatenate([before / divisor, codes], axis=1))
     queries, query_of = _distinct(np.concatenate([after / divisor, masked_codes], axis=1))
     weights = np.bincount(point_of, minlength=len(points))
-    pairs, times = _counted_pairs(query_of, point_of)
+    pairs, times = np.unique(np.stack([query_of, point_of], axis=1), axis=0, return_counts=True)
     tables, numbers = [np.square(table) for table in distances], before.shape[1]
     linked = 0.0
     step = max(1, CELLS // len(points))
@@ -281,11 +281,6 @@ def _distinct(rows: Floats) -> tuple[Floats, Codes]:
     which = np.empty(len(rows), np.int64)
     which[order] = np.cumsum(new) - 1
     return ordered[new], which
-
-
-def _counted_pairs(left: Codes, right: Codes) -> tuple[Codes, Codes]:
-    pairs, times = np.unique(np.stack([left, right], axis=1), axis=0, return_counts=True)
-    return pairs, times
 
 
 def _paired(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Floats]:
