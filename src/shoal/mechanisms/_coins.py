@@ -67,11 +67,8 @@ def bernoulli_exponential(x: Number, *, source: RandomSource = SYSTEM) -> bool:
 def bernoulli_real(probability: Callable[[], Any], *, source: RandomSource = SYSTEM) -> bool:
     """Return True with probability exactly the real number p that ``probability`` encloses.
 
-    Parameters
-    ----------
-    probability
-        Returns a ball around p in [0, 1] at the working precision; p must be the same real number at every call, and
-        the balls must shrink to it.
+    It returns a ball around p in [0, 1] at the working precision; p must be the same real number at every call, and the
+    balls must shrink to it.
 
     Guarantee
     ---------
@@ -150,11 +147,8 @@ _LAST = 2**FIRST_BITS - 1
 class WeightedChoice:
     """Draw i with probability exactly w_i / (w_0 + w_1 + ...).
 
-    Parameters
-    ----------
-    weights
-        Returns balls around the weights at the working precision: the same real numbers, at least 0, at every
-        call, in balls that shrink to them.
+    ``weights`` returns balls around the weights at the working precision: the same real numbers, at least 0, at every
+    call, in balls that shrink to them.
 
     Guarantee
     ---------

@@ -115,17 +115,10 @@ class SeededSource(RandomSource):
 
 
 class PaidSource(RandomSource):
-    """Another source whose first draw is paid for, before it is made.
+    """Another source whose first draw is paid for, before it is made; what ``pay`` raises keeps it from being made.
 
     What fails without any randomness, such as a table that does not fit its schema, costs nothing; whatever was decided
     by chance is paid, whether it ends in a release or not.
-
-    Parameters
-    ----------
-    source
-        Where the bits come from.
-    pay
-        Called once; what it raises keeps the bits from being drawn.
 
     Examples
     --------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries._charges import Charges
-from shoal.queries._conditions import Region, from_json, to_json
+from shoal.queries._conditions import EVERYBODY, Region, from_json, to_json
 from shoal.queries._loss import Loss
 from shoal.queries._unit import RECORD, Unit
 
@@ -172,6 +173,30 @@ class Accounts:
             self._accounts[name].budget = budget
         else:
             self._accounts[name] = Budgeted(budget)
+
+
+class VolatileLedger:
+    """A ledger in memory, for trials: what was spent is forgotten with the session."""
+
+    def __init__(self, account: str, budget: Loss) -> None:
+        self._accounts, self._lock, self._number = Accounts(), threading.Lock(), 0
+        for name in (WHOLE, account):
+            self._accounts.apply(budget_entry(name, budget))
+
+    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+        with self._lock:
+            self._accounts.check(account, loss, region)
+            self._accounts.apply(spend_entry(account, loss, region, query))
+            self._number += 1
+            return Receipt(self._number, "", self._accounts.standing(account))
+
+    def price(self, loss: Loss) -> Loss:
+        with self._lock:
+            return self._accounts.price(loss)
+
+    def standing(self, account: str) -> Standing:
+        with self._lock:
+            return self._accounts.standing(account)
 
 
 def loss_of(entry: Mapping[str, Any]) -> Loss:

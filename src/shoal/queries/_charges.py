@@ -58,11 +58,11 @@ class Charges:
 
     def allows(self, loss: Loss, region: Region, *, budget: Loss) -> bool:
         """Whether what would be spent after one more query fits into a budget."""
-        return all(units <= most for units, most in zip(self._after(loss, region), _parts(budget), strict=True))
+        return all(units <= most for units, most in zip(self._after(loss, region), budget.units, strict=True))
 
     def _after(self, loss: Loss, region: Region) -> list[int]:
         """Return the units that would be spent after one more query; they may be more than a `Loss` can hold."""
-        amount = _parts(loss if _about_somebody(region) else Loss())
+        amount = np.array((loss if _about_somebody(region) else Loss()).units, dtype=np.int64)
         # an attribute that no query named before has the same charge at every value, so naming it bounds nothing
         bounds = [self._everybody + amount]
         for attribute, line in self._lines.items():
@@ -75,7 +75,7 @@ class Charges:
         """Charge one more query."""
         if not _about_somebody(region):
             return
-        amount = _parts(loss)
+        amount = np.array(loss.units, dtype=np.int64)
         for attribute, values in region.items():
             if attribute not in self._lines:
                 self._lines[attribute] = (_Texts if isinstance(values, Texts) else _Numbers)(self._everybody)
@@ -216,10 +216,6 @@ class _Texts(_Line):
         if end > self._slots.shape[1]:
             self._slots = np.pad(self._slots, ((0, 0), (0, 2 * end - self._slots.shape[1])))
         self._slots[:, first:end] = self._slots[:, :1]
-
-
-def _parts(loss: Loss) -> NDArray[np.int64]:
-    return np.array([loss.epsilon_units, loss.delta_units, loss.rho_units], dtype=np.int64)
 
 
 def _about_somebody(region: Region) -> bool:

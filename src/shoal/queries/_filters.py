@@ -105,20 +105,18 @@ class _Parser:
         self._tokens, self._schema = tokens, schema
 
     def either(self, depth: int) -> Condition:
-        parts = [self._both(depth)]
-        while self._skip("or"):
-            parts.append(self._both(depth))
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return self._joined("or", Or, lambda: self._joined("and", And, lambda: self._factor(depth)))
 
     def end(self) -> None:
         if self._tokens[0].kind != "end":
             raise self._expected("`and`, `or` or the end")
 
-    def _both(self, depth: int) -> Condition:
-        parts = [self._factor(depth)]
-        while self._skip("and"):
-            parts.append(self._factor(depth))
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+    def _joined(self, sign: str, join: type[And | Or], read: Callable[[], Condition]) -> Condition:
+        """Read one or more parts with a sign between them."""
+        parts = [read()]
+        while self._skip(sign):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else join(tuple(parts))
 
     def _factor(self, depth: int) -> Condition:
         if depth > DEEPEST:
@@ -144,20 +142,15 @@ class _Parser:
             return And((reader.compare(">=", low), reader.compare("<=", high)))
         negated = self._skip("not")
         if self._skip("in"):
-            return _maybe_not(self._listed(reader), negated=negated)
+            self._need("(")
+            listed = self._joined(",", Or, lambda: reader.compare("=", self._value()))
+            self._need(")")
+            return _maybe_not(listed, negated=negated)
         sign = self._tokens[0].text
         if negated or sign not in _SIGNS:
             raise self._expected("a comparison such as `=`, `<=`, `in`, `between` or `is missing`")
         self._tokens.pop(0)
         return reader.compare(_SIGNS[sign], self._value())
-
-    def _listed(self, reader: _ColumnReader) -> Condition:
-        self._need("(")
-        parts = [reader.compare("=", self._value())]
-        while self._skip(","):
-            parts.append(reader.compare("=", self._value()))
-        self._need(")")
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def _column(self) -> _ColumnReader:
         token = self._tokens[0]

@@ -147,28 +147,21 @@ class Loss:
         """Delta as an exact number."""
         return Fraction(self.delta_units, DELTA_UNITS)
 
+    @property
+    def units(self) -> tuple[int, int, int]:
+        """The parts: of epsilon, of delta and of rho."""
+        return self.epsilon_units, self.delta_units, self.rho_units
+
     def __add__(self, other: Loss) -> Loss:
-        return Loss(
-            self.epsilon_units + other.epsilon_units,
-            self.delta_units + other.delta_units,
-            self.rho_units + other.rho_units,
-        )
+        return Loss(*(one + another for one, another in zip(self.units, other.units, strict=True)))
 
     def __sub__(self, other: Loss) -> Loss:
         """Return what is left, never below 0."""
-        return Loss(
-            max(self.epsilon_units - other.epsilon_units, 0),
-            max(self.delta_units - other.delta_units, 0),
-            max(self.rho_units - other.rho_units, 0),
-        )
+        return Loss(*(max(one - another, 0) for one, another in zip(self.units, other.units, strict=True)))
 
     def within(self, budget: Loss) -> bool:
         """Whether all parts fit into a budget."""
-        return (
-            self.epsilon_units <= budget.epsilon_units
-            and self.delta_units <= budget.delta_units
-            and self.rho_units <= budget.rho_units
-        )
+        return all(part <= most for part, most in zip(self.units, budget.units, strict=True))
 
     def __str__(self) -> str:
         return ", ".join(

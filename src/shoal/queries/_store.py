@@ -73,23 +73,19 @@ def beside(path: Path, suffix: str) -> Path:
 def make_key(path: Path) -> bytes:
     """Make a secret key that only its owner can read."""
     secret = secrets.token_bytes(KEY_BYTES)
-    try:
+    with usable(f"the key `{path.name}` of the ledger cannot be made"):
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(file, "wb") as out:
             out.write(secret)
             out.flush()
             os.fsync(out.fileno())
-    except OSError as error:
-        raise unusable(f"the key `{path.name}` of the ledger cannot be made", error) from None
     return secret
 
 
 def read_key(path: Path) -> bytes:
     """Return the secret key of a file."""
-    try:
+    with usable(f"the key `{path.name}` of the ledger cannot be read"):
         secret = path.read_bytes()
-    except OSError as error:
-        raise unusable(f"the key `{path.name}` of the ledger cannot be read", error) from None
     if len(secret) != KEY_BYTES:
         raise LedgerError(f"the key `{path.name}` of the ledger must be {KEY_BYTES} bytes.")
     return secret
@@ -101,12 +97,18 @@ def sync_folder(path: Path) -> None:
         sync(path)
 
 
-def unusable(problem: str, error: Exception, then: str = "") -> LedgerError:
-    """Return what to raise where the system refuses; files that are missing or damaged are another matter."""
-    damaged = isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.OperationalError)
-    kind = LedgerError if damaged or isinstance(error, FileNotFoundError) else LedgerUnusable
-    # SQLite's messages speak of files and locks, never of what is in them
-    return kind(f"{problem}: {reason(error) if isinstance(error, OSError) else error}{then}.")
+@contextmanager
+def usable(problem: str, then: str = "") -> Iterator[None]:
+    """Say what cannot be done where the system refuses; files that are missing or damaged are another matter."""
+    try:
+        yield
+    except OSError as error:
+        kind = LedgerError if isinstance(error, FileNotFoundError) else LedgerUnusable
+        raise kind(f"{problem}: {reason(error)}{then}.") from None
+    except sqlite3.Error as error:
+        # SQLite's messages speak of files and locks, never of what is in them
+        kind = LedgerUnusable if isinstance(error, sqlite3.OperationalError) else LedgerError
+        raise kind(f"{problem}: {error}{then}.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +152,14 @@ class Anchor:
     def __init__(self, path: Path, key: bytes, *, create: bool = False) -> None:
         self._key = key
         flags = os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0) | getattr(os, "O_BINARY", 0)
-        try:
-            self._file = os.open(path, flags, 0o600)
-        except FileNotFoundError:
-            raise LedgerError(
-                f"the anchor `{path.name}` of the ledger is missing.",
-                hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
-            ) from None
-        except OSError as error:
-            raise unusable(f"the anchor `{path.name}` cannot be used", error) from None
+        with usable(f"the anchor `{path.name}` cannot be used"):
+            try:
+                self._file = os.open(path, flags, 0o600)
+            except FileNotFoundError:
+                raise LedgerError(
+                    f"the anchor `{path.name}` of the ledger is missing.",
+                    hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
+                ) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -168,11 +169,9 @@ class Anchor:
 
     def read(self) -> Head:
         """Return the head that was written last."""
-        try:
+        with usable("the anchor of the ledger cannot be read"):
             os.lseek(self._file, 0, os.SEEK_SET)
             record = os.read(self._file, SIZE)
-        except OSError as error:
-            raise unusable("the anchor of the ledger cannot be read", error) from None
         text, _, code = record.decode("ascii", "replace").rstrip().rpartition(" ")
         if len(record) != SIZE or not hmac.compare_digest(code.encode(), self._code(text).encode()):
             raise LedgerError("the anchor of the ledger was changed or belongs to another key.")
@@ -182,20 +181,16 @@ class Anchor:
         """Write the head; it is durable after `sync`, and only then may an answer leave."""
         text = f"shoal ledger head {head}"
         record = f"{text} {self._code(text)}".ljust(SIZE - 1).encode() + b"\n"
-        try:
+        with usable("the anchor of the ledger cannot be written"):
             os.lseek(self._file, 0, os.SEEK_SET)
             written = os.write(self._file, record)
-        except OSError as error:
-            raise unusable("the anchor of the ledger cannot be written", error) from None
         if written != SIZE:
             raise LedgerUnusable("the anchor of the ledger cannot be written: the disk is full.")
 
     def sync(self) -> None:
         """Make what was written survive a power failure; other threads may write the next head meanwhile."""
-        try:
+        with usable("the anchor of the ledger cannot be written"):
             getattr(os, "fdatasync", os.fsync)(self._file)
-        except OSError as error:
-            raise unusable("the anchor of the ledger cannot be written", error) from None
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -44,7 +44,7 @@ from shoal.queries._store import (
     make_key,
     read_key,
     sync_folder,
-    unusable,
+    usable,
 )
 from shoal.queries._unit import RECORD, Unit
 
@@ -129,8 +129,7 @@ class Ledger:
             if each.exists():
                 raise LedgerUnusable(f"`{each.name}` already exists.", hint="a ledger is never replaced")
         secret = read_key(key_path) if key_path.exists() else make_key(key_path)
-        connection = None
-        try:
+        with usable(f"the ledger `{path.name}` cannot be made"):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = connect(path)
             connection.executescript(SCHEMA)
@@ -139,8 +138,6 @@ class Ledger:
             kept.sync()
             for folder in {path.parent, anchor_path.parent, key_path.parent}:
                 sync_folder(folder)
-        except (sqlite3.Error, OSError) as error:
-            raise unusable(f"the ledger `{path.name}` cannot be made", error) from None
         ledger = cls(path, connection, kept, secret)
         if unit != RECORD:
             ledger._record(unit.entry())
@@ -163,12 +160,10 @@ class Ledger:
         with ExitStack() as opened:
             kept = Anchor(anchor or beside(path, "head"), secret)
             opened.callback(kept.close)
-            try:
+            with usable(f"the ledger `{path.name}` cannot be opened"):
                 connection = connect(path)
                 opened.callback(connection.close)
                 sound = [row[0] for row in connection.execute("PRAGMA quick_check")] == ["ok"]
-            except sqlite3.Error as error:
-                raise unusable(f"the ledger `{path.name}` cannot be opened", error) from None
             if not sound:
                 raise LedgerError(f"the ledger `{path.name}` is damaged.")
             ledger = cls(path, connection, kept, secret)
@@ -391,17 +386,16 @@ class Ledger:
         """Hold the ledger, with the accounts brought up to its last entry; after a failure they are read anew."""
         if self._process != os.getpid():
             raise LedgerError("a ledger cannot be used after a fork.", hint="open it again in the child")
-        try:
-            with self._anchor.lock():
-                self._connection.execute(begin)
-                try:
-                    (self._chain.audit if whole else self._chain.catch_up)()
-                    yield
-                finally:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-        except BaseException as error:
-            self._chain.forget()
-            if isinstance(error, sqlite3.Error | OSError):
-                raise unusable("the ledger cannot be used", error, "; nothing is answered") from None
-            raise
+        with usable("the ledger cannot be used", "; nothing is answered"):
+            try:
+                with self._anchor.lock():
+                    self._connection.execute(begin)
+                    try:
+                        (self._chain.audit if whole else self._chain.catch_up)()
+                        yield
+                    finally:
+                        if self._connection.in_transaction:
+                            self._connection.execute("ROLLBACK")
+            except BaseException:
+                self._chain.forget()
+                raise

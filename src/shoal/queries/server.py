@@ -108,15 +108,7 @@ class _Door:
 
 
 def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) -> FastAPI:
-    """Return the application that answers over HTTP.
-
-    Parameters
-    ----------
-    desk, ledger
-        What answers, and where spendings and analysts are recorded.
-    limits
-        See :class:`RateLimits`.
-    """
+    """Return the application that answers over HTTP: at a desk, for analysts and budgets of a ledger."""
     limits = limits or RateLimits()
     door = _Door(ledger, limits)
     app = FastAPI(

@@ -5,7 +5,6 @@ Queries are paid for and answered at a `Desk`, in this order.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,7 @@ from pathlib import Path
 from shoal.errors import MissingExtraError, NotAnswered, ParameterError, ShoalError
 from shoal.exact import Number
 from shoal.mechanisms import SYSTEM, Laplace, RandomSource
-from shoal.queries._accounts import WHOLE, Accounts, Receipt, Standing, budget_entry, spend_entry
-from shoal.queries._conditions import EVERYBODY, Region
+from shoal.queries._accounts import WHOLE, Standing, VolatileLedger
 from shoal.queries._loss import Loss, Measure, budget_of
 from shoal.queries._query import Answer, Query, Quotation
 from shoal.queries._questions import Questions
@@ -25,7 +23,11 @@ from shoal.queries.ledger import Ledger
 from shoal.schema import Kind, Schema
 from shoal.tables import Table
 
-__all__ = ["Desk", "Session", "VolatileLedger", "check_unit"]
+__all__ = ["Desk", "Session", "check_unit"]
+
+
+Book = Ledger | VolatileLedger
+"""Where spendings are written."""
 
 
 class Session(Questions):
@@ -143,37 +145,6 @@ def check_unit(ledger: Ledger, unit: Unit) -> None:
             f"the ledger counts what is lost by {ledger.unit}; this table asks for {unit}.",
             hint="use a ledger of its own, or the person column and the records per person that the ledger names",
         )
-
-
-class VolatileLedger:
-    """A ledger in memory, for trials: what was spent is forgotten with the session."""
-
-    def __init__(self, account: str, budget: Loss) -> None:
-        self._accounts, self._lock, self._number = Accounts(), threading.Lock(), 0
-        for name in (WHOLE, account):
-            self._accounts.apply(budget_entry(name, budget))
-
-    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
-        """Record a spending, or refuse it."""
-        with self._lock:
-            self._accounts.check(account, loss, region)
-            self._accounts.apply(spend_entry(account, loss, region, query))
-            self._number += 1
-            return Receipt(self._number, "", self._accounts.standing(account))
-
-    def price(self, loss: Loss) -> Loss:
-        """Return what a loss counts in the terms of the budget."""
-        with self._lock:
-            return self._accounts.price(loss)
-
-    def standing(self, account: str) -> Standing:
-        """Return what an account spent and has left."""
-        with self._lock:
-            return self._accounts.standing(account)
-
-
-Book = Ledger | VolatileLedger
-"""Where spendings are written."""
 
 
 class Desk:
