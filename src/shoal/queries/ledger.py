@@ -23,29 +23,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from shoal.errors import LedgerError, LedgerUnusable, ShoalError
-from shoal.queries._accounts import (
-    WHOLE,
-    Receipt,
-    Standing,
-    budget_entry,
-    loss_of,
-    spend_entry,
-)
+from shoal.queries._accounts import WHOLE, Receipt, Standing, budget_entry, loss_of, spend_entry
 from shoal.queries._chain import Chain, CheckpointFile, Row
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
-from shoal.queries._store import (
-    SCHEMA,
-    Anchor,
-    Entry,
-    Head,
-    beside,
-    connect,
-    make_key,
-    read_key,
-    sync_folder,
-    usable,
-)
+from shoal.queries._store import SCHEMA, Anchor, Entry, Head, beside, connect, make_key, read_key, sync_folder, usable
 from shoal.queries._unit import RECORD, Unit
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt", "loss_of"]
