@@ -195,8 +195,6 @@ class ErrorMessage(BaseModel):
 def message_of(query: Query) -> dict[str, Any]:
     """Return a query as plain data, as the server reads it."""
     fields: dict[str, Any] = {field.name: getattr(query, field.name) for field in dataclasses.fields(query)}
-    if isinstance(query, LookUp):
-        fields.pop("where")
     return {"query": query.name, **{name: _plain(value) for name, value in fields.items() if value is not None}}
 
 

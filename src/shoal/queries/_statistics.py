@@ -78,7 +78,7 @@ class Count(Query):
         return Prepared(loss=loss, region=region(condition), text=self._text("count"), answer=answer, expected=said)
 
     def _refined(self, condition: Condition | None, prior: NumericPrior, unit: Unit) -> Prepared:
-        if self.rho is not None:
+        if self.rho is not None or self.scale is not None:
             raise ParameterError("a count that refines a `prior` is paid in `epsilon`.")
         loss = self._loss(delta=self.delta)
         mechanism = Refinement(prior, epsilon=unit.epsilon(loss), query="statistical", delta=unit.delta(loss))

@@ -15,7 +15,7 @@ import pytest
 
 from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
 from shoal.mechanisms import CategoricalPrior, NumericPrior
-from shoal.queries import AccessError, BudgetSpent, Client, FilterError, LedgerError, Loss, NotAnswered, Vault
+from shoal.queries import AccessError, BudgetSpent, Client, FilterError, LedgerError, LookUp, Loss, NotAnswered, Vault
 from shoal.queries.server import LARGEST_BODY, create_app
 
 from .conftest import CANARY, Serve
@@ -55,6 +55,11 @@ class TestAnswers:
         assert client.standing.left == Loss.of("1.25", "0.00009")
         assert answer.cost == Loss.of(1, "1e-5")
         assert not answer.test_only
+
+    def test_a_look_up_with_a_filter_is_refused_as_by_a_session(self, client: Client) -> None:
+        with pytest.raises(FilterError, match="where"):
+            client.ask(LookUp(identifier="name", person="x", columns=("sex",), where="age = 3", epsilon=1))
+        assert client.standing.spent == Loss()
 
     def test_an_estimate_costs_nothing_and_says_what_the_answer_will(self, client: Client, token: str) -> None:
         key = {"Authorization": f"Bearer {token}"}

@@ -121,6 +121,11 @@ class TestFigures:
         }
         assert session.look_up("id", "person 18", "age", epsilon=LOUD).value == columns["age"][18]
 
+    @pytest.mark.parametrize("paid", [{"scale": 1}, {"epsilon": 1, "scale": 1}, {"rho": 1}])
+    def test_a_refined_prior_is_paid_in_epsilon_alone(self, session: Session, paid: dict[str, int]) -> None:
+        with pytest.raises(ParameterError, match="is paid in `epsilon`"):
+            session.count(prior=NumericPrior.uniform(0, 8000, step=10), **paid)
+
     def test_a_prior_is_refined(self, session: Session) -> None:
         prior = NumericPrior.normal(3900, 100, 0, 8000, step=10)
         assert session.count(prior=prior, epsilon=50).value == 4000
