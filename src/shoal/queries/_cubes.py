@@ -214,9 +214,11 @@ class Cube(Tallies):
         return int((scale.units(numbers) * counts).sum()), int(counts.sum())
 
     def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
-        column = self.columns[attribute]
+        column, mask = self.columns[attribute], self.mask(where)
+        if column.values.shape == self.counts.shape:
+            return column.having(column.values[mask]), self.counts[mask]
         others = tuple(i for i, length in enumerate(column.values.shape) if length == 1)
-        counts = np.where(self.mask(where), self.counts, 0).sum(axis=others)
+        counts = np.where(mask, self.counts, 0).sum(axis=others)
         return column.having(column.values.reshape(-1)), counts.reshape(-1)
 
     def sums(self, cells: NDArray[np.intp], units: Whole) -> tuple[Whole, Whole]:
