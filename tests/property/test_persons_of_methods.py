@@ -147,7 +147,7 @@ def classed(name: str, visits: Visits, models: Sequence[Model]) -> list[tuple[np
             persons=encoded.persons,
             shown=method.shows_members,
         )
-        opened = Opened(plan=plan, method=method, table=None, encoded=encoded, people=people)
+        opened = Opened(plan=plan, method=method, table=None, encoded=encoded, people=people, work=None)
         if name == "ir-swap":
             ranks = _swap._ranks(opened, 0)
             k = max(model.capabilities.minimal_class_size for model in models)

@@ -110,13 +110,8 @@ def partition_by_confidential(values: ArrayLike, k: int) -> Partition:
     [SC13 Alg. 7.1]: while at least 3k records remain, the first k and the last k become classes; of 2k to 3k - 1 that
     remain the first k do; the rest is the last class. Equal values are taken in the order of their rows.
 
-    Parameters
-    ----------
-    values
-        The confidential attribute as numbers (codes of an ordinal attribute will do).
-    k
-        The least class size, in [1, number of records]. Values of a class are near each other, so k has to be much
-        larger than for a partition by quasi-identifiers: a tenth of all records, say [SC13 7.1.3].
+    Values of a class are near each other, so k has to be much larger than for a partition by quasi-identifiers: a tenth
+    of all records, say [SC13 7.1.3]. Codes of an ordinal attribute will do as numbers.
 
     Guarantee
     ---------

@@ -284,17 +284,8 @@ def exchange(values: ArrayLike, partition: Partition, *, passes: int = 1, neighb
     whose centroid is hardly farther from it than its own: with the one that lowers the sum most. Sizes stay as they
     are, so what the partition promised about sizes stays true.
 
-    Parameters
-    ----------
-    values
-        Points, one row per record.
-    partition
-        The clusters to begin with.
-    passes
-        How often to go through the records, in [0, ∞). The first takes most of what there is to gain: for MDAV
-        clusters of scattered records about 5 % of the sum.
-    neighbours
-        How many clusters around each cluster to look at, in [1, ∞).
+    The first pass takes most of what there is to gain: for MDAV clusters of scattered records about 5 % of the sum.
+    ``neighbours`` is how many clusters around each cluster are looked at.
 
     Guarantee
     ---------

@@ -286,15 +286,8 @@ def closeness_factor(epsilon: Number) -> float:
 def stochastic_t(epsilon: Number, *, records: int, smallest: int) -> float:
     """Return the t of stochastic closeness that randomised confidential attributes have, rounded up.
 
-    Parameters
-    ----------
-    epsilon
-        The differential privacy of the confidential attributes of one record, all together; above 0. A float means the
-        decimal typed.
-    records
-        N, the number of released records.
-    smallest
-        The size of the smallest class, in [1, N].
+    ``epsilon`` is the differential privacy of the confidential attributes of one record, all together; a float means
+    the decimal typed. ``records`` is N, and ``smallest`` the size of the smallest class.
 
     Guarantee
     ---------

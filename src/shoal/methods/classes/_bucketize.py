@@ -164,20 +164,10 @@ def bucketize_points(
     from its own. Within these quotas, classes gather records that are near on the quasi-identifiers [DFSC15 6; SC13
     7.2].
 
-    Parameters
-    ----------
-    places
-        The quasi-identifiers as points.
-    numbers
-        The bucket of each record: 0, 1, ...; none is empty. See `make_buckets`.
-    t
-        The greatest factor, in [1, inf).
-    k
-        The least class size, in [1, number of records].
-    class_size
-        About how many records a class gets, at least k. By default a few sizes from k on are tried, on a sample where
-        the table is large, and the one with the least sum of squared errors is taken: somewhat larger classes can
-        emphasise their bucket more.
+    ``numbers`` are the buckets 0, 1, ... of the records, none empty (see `make_buckets`); t is in [1, inf), k in [1,
+    number of records]. ``class_size`` is about how many records a class gets, at least k. By default a few sizes from k
+    on are tried, on a sample where the table is large, and the one with the least sum of squared errors is taken:
+    somewhat larger classes can emphasise their bucket more.
 
     Guarantee
     ---------

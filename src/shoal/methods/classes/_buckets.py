@@ -48,17 +48,8 @@ def make_buckets(
 ) -> Buckets:
     """Return buckets of one attribute (by order, or clustered where it has none) or of several at once (clustered).
 
-    Parameters
-    ----------
-    attributes
-        The confidential attributes, one or more.
-    codes
-        Their codes, one row per record.
-    count
-        The most buckets to make, at least 1. There are fewer where there are fewer different values, or where one value
-        has more records than a bucket should.
-    weights
-        How many records every row stands for; one where not given.
+    There are fewer than ``count`` where there are fewer different values, or where one value has more records than a
+    bucket should. ``weights`` say how many records every row of ``codes`` stands for; one where not given.
 
     Notes
     -----

@@ -54,6 +54,11 @@ class QuasiIdentifier:
     #: The value of each record.
     places: Integers
 
+    @property
+    def of_records(self) -> Codes:
+        """The leaf of every record."""
+        return np.asarray(self.leaves[self.places])
+
     def points(self, dimensions: int | None = None) -> Floats:
         """Return the place of every record, on a scale on which attributes count alike, times their weights.
 
@@ -66,7 +71,7 @@ class QuasiIdentifier:
             columns = [filled] if not missing.any() else [filled, missing.astype(np.float64)]
             placed = standardize(np.stack(columns, axis=1))
         else:
-            placed = self._embedded(dimensions)
+            placed = LeafPlaces.of(self.hierarchy, self._sizes(), dimensions).places(self.of_records)
         return np.asarray(placed * np.sqrt(self.attribute.weight))
 
     def numbers(self) -> Floats | None:
@@ -80,7 +85,8 @@ class QuasiIdentifier:
         """
         numbers = self.numbers()
         if numbers is None:
-            return self._concepts(partition)
+            found = typical_concepts(self.hierarchy, self.of_records, partition)
+            return concept_names(self.hierarchy).take(pa.array(found))
         return middles(self.attribute, numbers, partition, decimals)
 
     def errors(self, middle: pa.Array, partition: Partition) -> Errors:
@@ -88,28 +94,26 @@ class QuasiIdentifier:
         numbers = self.numbers()
         if numbers is not None:
             return number_errors(numbers, as_numbers(self.attribute, middle)[partition.labels])
-        leaves = self.leaves[self.places]
+        leaves = self.of_records
         released = typical_concepts(self.hierarchy, leaves, partition)[partition.labels]
-        return concept_errors(self.hierarchy, leaves, released, self._middle())
+        return concept_errors(self.hierarchy, leaves, released, middle_concept(self.hierarchy, self._sizes()))
 
     def moved_errors(self, order: Integers) -> Errors:
         """Return the squared errors of releasing for every record the value of another."""
         numbers = self.numbers()
         if numbers is not None:
             return number_errors(numbers, numbers[order])
-        leaves = self.leaves[self.places]
-        return concept_errors(self.hierarchy, leaves, leaves[order].astype(np.int64), self._middle())
-
-    def _middle(self) -> int:
-        return middle_concept(self.hierarchy, self._sizes())
+        leaves = self.of_records
+        return concept_errors(
+            self.hierarchy, leaves, leaves[order].astype(np.int64), middle_concept(self.hierarchy, self._sizes())
+        )
 
     def generalized(self, partition: Partition) -> tuple[pa.Array, Floats]:
         """Return the lowest common ancestor of each class, and the share of the domain that it covers.
 
         Codes never fall along the leaves, so the first and the last leaf of a class agree at a level exactly if all do.
         """
-        leaves = self.leaves[self.places]
-        ordered = leaves[partition.order()]
+        ordered = self.of_records[partition.order()]
         low, high = (function.reduceat(ordered, partition.starts()) for function in (np.minimum, np.maximum))
         labels: list[str | None] = [None] * partition.count
         shares = np.empty(partition.count)
@@ -123,14 +127,7 @@ class QuasiIdentifier:
         return pa.array(labels, pa.string()), shares
 
     def _sizes(self) -> Integers:
-        return np.bincount(self.leaves[self.places], minlength=self.hierarchy.size)
-
-    def _embedded(self, dimensions: int | None) -> Floats:
-        return LeafPlaces.of(self.hierarchy, self._sizes(), dimensions).places(self.leaves[self.places])
-
-    def _concepts(self, partition: Partition) -> pa.Array:
-        found = typical_concepts(self.hierarchy, self.leaves[self.places], partition)
-        return concept_names(self.hierarchy).take(pa.array(found))
+        return np.bincount(self.of_records, minlength=self.hierarchy.size)
 
 
 DIMENSIONS = 6

@@ -16,7 +16,6 @@ from shoal.exact import fraction
 from shoal.guarantees import Column, Event, Guarantee, Promise, randomness
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
-from shoal.methods.classes._buckets import Buckets
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, sizes, stated
@@ -35,7 +34,10 @@ Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
 
 def formed(people: HeldRecords, found: Classified, form: Form) -> Formed:
     """Give the quasi-identifiers of every class the form asked for, and confidential values their buckets."""
-    columns = _bucket_columns(found.buckets, found.bucketized) if found.buckets is not None else {}
+    columns: dict[str, pa.Array] = {}
+    if found.buckets is not None:
+        for name, labels in zip(found.bucketized, found.buckets.labels, strict=True):
+            columns[name] = pa.array(labels, pa.string()).take(pa.array(found.buckets.numbers))
     partition, measures, errors = found.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()
     if form in ("microaggregated", "generalized"):
         values, losses = [], []
@@ -54,14 +56,6 @@ def formed(people: HeldRecords, found: Classified, form: Form) -> Formed:
             measures = {"loss": float(np.average(losses, weights=weights if weights.any() else None))}
         partition = _same_values(values, partition)
     return Formed(columns=columns, partition=partition, measures=measures, errors=errors)
-
-
-def _bucket_columns(buckets: Buckets, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return the labels of the buckets, record by record, for every attribute that has them."""
-    return {
-        name: pa.array(labels, pa.string()).take(pa.array(buckets.numbers))
-        for name, labels in zip(names, buckets.labels, strict=True)
-    }
 
 
 def _same_values(values: list[pa.Array], partition: Partition) -> Partition:
@@ -102,9 +96,8 @@ def _whole(run: ClassRun) -> Outcome:
     promises += _views(run)
     bits = "none used"
     if (drawn := run.method.randomized(run)) is not None:
-        columns |= drawn.columns
-        promises += drawn.promises
-        events += drawn.events
+        more, promised, steps = drawn
+        columns, promises, events = columns | more, promises + promised, events + steps
         bits = randomness(cryptographic=run.source.cryptographic)
     return one_table(run, Guarantee(promises=tuple(promises), events=tuple(events), randomness=bits), columns)
 

@@ -22,12 +22,7 @@ def mdav(values: Space | ArrayLike, k: int) -> Partition:
     remain, make one more around the record farthest from their centroid; the rest is the last cluster
     [SC13 Alg. 2.1]. The lower row wins a tie.
 
-    Parameters
-    ----------
-    values
-        Points, one row per record, or a `Space` where there are categories.
-    k
-        The least cluster size, in [1, number of records].
+    ``values`` are points, one row per record, or a `Space` where there are categories.
 
     Guarantee
     ---------
@@ -62,14 +57,7 @@ def vmdav(values: ArrayLike, k: int, *, gamma: float = 0.2) -> Partition:
     that are left join the cluster with the nearest centroid [Solanas & Martínez-Ballesté 2006, cited as SC13 [86]].
     The lower row wins a tie.
 
-    Parameters
-    ----------
-    values
-        Points, one row per record.
-    k
-        The least cluster size, in [1, number of records].
-    gamma
-        The readiness to grow, in [0, ∞): about 0.2 for scattered records, 1.1 for records in natural groups.
+    ``gamma`` is the readiness to grow, in [0, ∞): about 0.2 for scattered records, 1.1 for records in natural groups.
 
     Guarantee
     ---------

@@ -66,16 +66,7 @@ class PartitionMethod(Method):
         opened = open_records(work)
         found, made = settled(opened, self.classify(opened.people, opened.plan.class_models))
         work.watch.step(2, 3, "checking the promises")
-        run = ClassRun(
-            plan=opened.plan,
-            method=self,
-            encoded=opened.encoded,
-            found=found,
-            formed=made,
-            classes=checked(opened.plan, opened.encoded, found, made),
-            key=work.key,
-            source=work.source,
-        )
+        run = opened.run(found, made, checked(opened.plan, opened.encoded, found, made))
         return assembled(run, released(run), opened.table)
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -130,6 +121,23 @@ class Opened:
     table: Table
     encoded: EncodedRecords
     people: HeldRecords
+    work: Work
+
+    def run(self, found: Classified, made: Formed, classes: Classes | None = None) -> ClassRun:
+        """Return what is known of a run; where ``classes`` are not given, models were decided on others."""
+        encoded = self.encoded
+        if classes is None:
+            classes = classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes, encoded.persons)
+        return ClassRun(
+            plan=self.plan,
+            method=self.method,
+            encoded=encoded,
+            found=found,
+            formed=made,
+            classes=classes,
+            key=self.work.key,
+            source=self.work.source,
+        )
 
 
 def open_records(work: Work) -> Opened:
@@ -154,7 +162,7 @@ def open_records(work: Work) -> Opened:
         shown=method.shows_members,
     )
     work.watch.step(1, 3, "making classes")
-    return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people)
+    return Opened(plan=plan, method=method, table=table, encoded=encoded, people=people, work=work)
 
 
 def _check_shares(models: Sequence[Model], encoded: EncodedRecords) -> None:
@@ -252,18 +260,3 @@ def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
     identifying, confidential = parts
     link = identifying.class_column or ""
     return tables.join_classes(identifying.table, confidential.table, link, run.confidential)
-
-
-def run_of(opened: Opened, found: Classified, made: Formed, work: Work) -> ClassRun:
-    """Return what is known of a run whose classes nobody sees as they are: models were decided on others."""
-    encoded = opened.encoded
-    return ClassRun(
-        plan=opened.plan,
-        method=opened.method,
-        encoded=encoded,
-        found=found,
-        formed=made,
-        classes=classes_of(made.partition, encoded.sensitive, encoded.sensitive_codes, encoded.persons),
-        key=work.key,
-        source=work.source,
-    )

@@ -23,7 +23,7 @@ from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
 from shoal.methods.classes._forms import classed, one_table
 from shoal.methods.classes._mdav import mdav, vmdav
-from shoal.methods.classes._method import assembled, counting, open_records, run_of, settled
+from shoal.methods.classes._method import assembled, counting, open_records, settled
 from shoal.methods.classes._near_classes import Strategy, microaggregate_points
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
@@ -348,7 +348,7 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
         people = replace(opened.people, quasi_identifiers=chosen)
         found, made = settled(replace(opened, people=people), method.classify(people, plan.class_models))
         classes = checked(plan, encoded, found, made)
-        run = run_of(opened, found, made, work)
+        run = opened.run(found, made)
         words = run.words(columns=tuple(names))
         promises += [OfAttributeSet.made(model, classes, words) for model in plan.class_models]
         events += [*found.events, replace(classed(run), columns=tuple(names)), *found.details, *counting(run, names)]
@@ -357,7 +357,7 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
         errors += made.errors
     partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
     together = Formed(columns=columns, partition=partition, measures=errors.measures())
-    run = run_of(opened, Classified(partition=partition), together, work)
+    run = opened.run(Classified(partition=partition), together)
     events += counting(run, plan.schema.quasi_identifiers)
     guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
     return assembled(run, one_table(run, guarantee), opened.table)

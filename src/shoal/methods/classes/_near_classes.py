@@ -270,20 +270,8 @@ def closeness_first(
     The shapes of classes that keep the distance t, or nearly, are tried (`shapes`), and the one whose classes are most
     homogeneous *after* repair is taken.
 
-    Parameters
-    ----------
-    points
-        The quasi-identifiers as points.
-    attribute, codes
-        The confidential attribute and its code in every record.
-    t
-        The distance that classes should keep.
-    k
-        The least class size.
-    holds
-        Decides exactly whether closeness holds for all of some classes.
-    repair
-        Given points, rows and classes of these rows, returns classes that satisfy everything.
+    ``holds`` decides exactly whether closeness holds for all of some classes; ``repair``, given points, rows and
+    classes of these rows, returns classes that satisfy everything.
 
     Guarantee
     ---------

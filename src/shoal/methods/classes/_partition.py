@@ -152,15 +152,6 @@ def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition]
     own and that was not merged in this round. Closeness is convex, so merging never makes two classes worse than the
     worse of them, and a single class has distance 0: this ends, unless the table itself fails.
 
-    Parameters
-    ----------
-    points
-        The quasi-identifiers as points.
-    partition
-        The classes to begin with.
-    satisfied
-        Says which classes of a partition satisfy what is asked.
-
     Guarantee
     ---------
     The verdict holds for every class of the result; every class is a union of classes of ``partition``.

@@ -181,7 +181,6 @@ class ViewPrivacy(ClassPromise):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return PRIOR
 
     def promise(self, words: Words = CLASSES, *, cryptographic: bool = True) -> Promise:
@@ -252,7 +251,6 @@ class HiddenClasses(ClassPromise):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return (
             "The classes, which are not published, and the exchange inside them are as the steps say.",
             "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",

@@ -90,7 +90,6 @@ class Exchanged(ClassPromise):
         return cluster_words(entry, evidence)
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         if self.intruder == "uninformed":
             return (
                 "An intruder knows at most the columns declared as quasi-identifiers, of anybody (uninformed "
@@ -198,7 +197,6 @@ class OfAttributeSet(ClassPromise):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """Make the promise from what :meth:`parameters` gives."""
         return cls(columns=parameters["columns"], model=_model(parameters, "columns"))  # type: ignore[arg-type]
 
     def statement(self, words: Words = CLASSES) -> str:
@@ -206,7 +204,6 @@ class OfAttributeSet(ClassPromise):
         return text if quoted(self.columns) in text else f"Looking at {quoted(self.columns)} alone: {text}"
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return (
             f"An intruder knows at most {quoted(self.columns)}: all quasi-identifiers taken together are not covered, "
             "since their groups were clustered apart.",
@@ -271,7 +268,6 @@ class OfClusters(ClassPromise):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """Make the promise from what :meth:`parameters` gives."""
         return cls(model=_model(parameters))
 
     def statement(self, words: Words = CLASSES) -> str:
@@ -282,7 +278,6 @@ class OfClusters(ClassPromise):
         return cluster_words(entry, evidence)
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return (
             DRAWN,
             "An intruder knows no sensitive values of other people of the cluster.",

@@ -45,14 +45,7 @@ class Quotas:
 def quotas(sizes: Counts, t: Fraction, k: int) -> Quotas:
     """Return quotas for as many classes as possible, of at least k records each, that are exactly t-close.
 
-    Parameters
-    ----------
-    sizes
-        The records of each bucket, each at least 1.
-    t
-        The greatest factor, in [1, inf).
-    k
-        The least class size, in [1, N].
+    ``sizes`` are the records of each bucket, at least 1; t is in [1, inf), k in [1, N].
 
     Guarantee
     ---------
@@ -212,16 +205,8 @@ def assign(points: Floats, buckets: NDArray[np.integer], quotas: Quotas, *, work
     that are left the class gets is decided by the least mean distance, so a class emphasises the bucket that is common
     around it.
 
-    Parameters
-    ----------
-    points
-        The quasi-identifiers as points, one row per record.
-    buckets
-        The bucket of each record.
-    quotas
-        What the classes take; their sum over the classes is the size of each bucket.
-    work
-        Records times classes per block. Larger blocks make more homogeneous classes.
+    ``quotas`` use up every bucket. ``work`` is records times classes per block: larger blocks make more homogeneous
+    classes.
 
     Guarantee
     ---------
@@ -259,14 +244,6 @@ def _key(points: Floats) -> Floats:
     for number, column in enumerate(points.T):
         key += column * math.sqrt(2 + number)
     return key
-
-
-@dataclass(slots=True)
-class _Chosen:
-    """The nearest free records around one point of each block, bucket by bucket, nearest first."""
-
-    columns: Integers
-    cost: Floats
 
 
 class _InStep:
@@ -325,14 +302,14 @@ class _InStep:
         self._distances = self._squared(centres)
         waiting = self.next < self.last
         counts = np.where(waiting[..., None], self.quotas.counts[np.minimum(self.next, len(self.quotas) - 1)], 0)
-        near = self._nearest(int(counts.max()))
-        costs = np.take_along_axis(near.cost[:, None], counts[..., None], axis=3)[..., 0].sum(axis=2)
+        columns, cost = self._nearest(int(counts.max()))
+        costs = np.take_along_axis(cost[:, None], counts[..., None], axis=3)[..., 0].sum(axis=2)
         costs = np.where(waiting, costs / np.maximum(counts.sum(axis=2), 1), np.inf)
         emphasis = costs.argmin(axis=1)
         alive = waiting.any(axis=1)
         numbers = np.flatnonzero(alive)
         quota = counts[numbers, emphasis[alive]]
-        columns = near.columns[numbers]
+        columns = columns[numbers]
         chosen = np.arange(columns.shape[2]) < quota[..., None]
         block, bucket, place = np.nonzero(chosen)
         column = columns[block, bucket, place]
@@ -349,7 +326,8 @@ class _InStep:
         for total, coordinates in zip(self.sums, self.coordinates, strict=True):
             total -= np.bincount(block, weights=coordinates[block, bucket, column], minlength=len(self.rows))
 
-    def _nearest(self, most: int) -> _Chosen:
+    def _nearest(self, most: int) -> tuple[Integers, Floats]:
+        """Return the nearest free records of each block, bucket by bucket, and the sums of their distances."""
         distances = np.where(self.free, self._distances, np.inf)
         most = min(most, distances.shape[2])
         if most < distances.shape[2]:
@@ -361,7 +339,7 @@ class _InStep:
         near = np.take_along_axis(near, order, axis=2)
         cost = np.zeros((*near.shape[:2], most + 1))
         np.cumsum(near, axis=2, out=cost[..., 1:])
-        return _Chosen(columns=np.take_along_axis(columns, order, axis=2), cost=cost)
+        return np.take_along_axis(columns, order, axis=2), cost
 
     def _shrink(self) -> None:
         """Leave out records that have a class, once they are half of the arrays."""

@@ -92,14 +92,7 @@ class NumberGrid:
 def declared_domain(attribute: Attribute, mechanism: Mechanism, *, folder: Path = Path()) -> Listed | NumberGrid:
     """Return all that a mechanism can release of a column, from its declaration alone.
 
-    Parameters
-    ----------
-    attribute
-        What the schema declares: all values, the bounds of a number, or the first and the last day.
-    mechanism
-        How its values are randomised.
-    folder
-        Where relative paths of hierarchy files start.
+    ``folder`` is where relative paths of hierarchy files start.
 
     Examples
     --------
@@ -131,14 +124,7 @@ def randomized_responses(
 ) -> Codes:
     """Return randomised responses of many records, as `shoal.mechanisms.RandomizedResponse` gives one.
 
-    Parameters
-    ----------
-    codes
-        The value of each record, in [0, size).
-    size
-        The number of values that anybody can have, at least 2.
-    epsilon
-        The privacy cost of each response, above 0.
+    ``codes`` are in [0, size), size is at least 2, and epsilon, the privacy cost of each response, above 0.
 
     Guarantee
     ---------
@@ -185,16 +171,8 @@ def randomize(
 ) -> list[Any]:
     """Return the values of a confidential attribute, each randomised on its own with ``epsilon``.
 
-    Parameters
-    ----------
-    attribute
-        What the schema declares: see `declared_domain`.
-    values
-        One value per record, as text.
-    epsilon, mechanism
-        The privacy cost of one record, and how.
-    folder
-        Where relative paths of hierarchy files start, which may list the values.
+    ``values`` are text, one per record; ``folder`` is where relative paths of hierarchy files start, which may list
+    them.
 
     Guarantee
     ---------

@@ -133,13 +133,8 @@ class ClassRun(ReleasedColumns):
         return bucket_column(self.schema[name], labels, ordered=ordered)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RandomizedColumns:
-    """Randomised columns, what they promise, and the steps that made them."""
-
-    columns: dict[str, pa.Array]
-    promises: list[Promise]
-    events: list[Event]
+RandomizedColumns = tuple[dict[str, pa.Array], list[Promise], list[Event]]
+"""Randomised columns, what they promise, and the steps that made them."""
 
 
 def classes_of(

@@ -138,7 +138,22 @@ class Slice(Method):
 
     def make(self, work: Work) -> Made:
         """Anonymise each group of columns on its own."""
-        return _cut(work, self)
+        check_key(work.schema, work.key)
+        plan, table = work.plan, work.table.with_schema(work.schema)
+        groups = _groups(plan, self, table)
+        plan = replace(plan, method=replace(self, groups=groups))
+        made: list[tuple[Part, Made | None, tuple[Promise, ...]]] = []
+        for number, group in enumerate(groups, start=1):
+            names = [name for name in plan.schema.names if name in group]
+            file = f"slice-{number}.parquet"
+            mine = _part_plan(plan, self, names)
+            if mine is None:
+                made.append((_untouched(plan, table, file, names), None, ()))
+                continue
+            key = work.key if any(plan.schema[name].pseudonym for name in names) else None
+            release = mine.method.make(replace(work, plan=mine, table=table.select(*mine.schema.names), key=key))
+            made.append(_as_part(release, file))
+        return _together(plan, table, groups, made)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
@@ -160,26 +175,6 @@ class Slice(Method):
             if needed and not any(needed <= set(group) for group in self.groups):
                 found.append(f"no group of `{self.title}` has all columns that `{model.title}` is about")
         return found
-
-
-def _cut(work: Work, method: Slice) -> Made:
-    """Carry out a plan whose method divides the columns."""
-    check_key(work.schema, work.key)
-    plan, table = work.plan, work.table.with_schema(work.schema)
-    groups = _groups(plan, method, table)
-    plan = replace(plan, method=replace(method, groups=groups))
-    made: list[tuple[Part, Made | None, tuple[Promise, ...]]] = []
-    for number, group in enumerate(groups, start=1):
-        names = [name for name in plan.schema.names if name in group]
-        file = f"slice-{number}.parquet"
-        mine = _part_plan(plan, method, names)
-        if mine is None:
-            made.append((_untouched(plan, table, file, names), None, ()))
-            continue
-        key = work.key if any(plan.schema[name].pseudonym for name in names) else None
-        release = mine.method.make(replace(work, plan=mine, table=table.select(*mine.schema.names), key=key))
-        made.append(_as_part(release, file))
-    return _together(plan, table, groups, made)
 
 
 def _groups(plan: Brief, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
@@ -445,7 +440,6 @@ class Composition(ClassPromise):
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
-        """Make the promise from what :meth:`parameters` gives."""
         given = {name.replace(" ", "_"): value for name, value in parameters.items() if name != "epsilon"}
         return super(Composition, cls).from_parameters(given)
 
@@ -461,7 +455,6 @@ class Composition(ClassPromise):
         return f"For an intruder who uses all {self.tables} tables: {'; '.join(said) or 'each keeps its promises'}."
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return (
             "The tables share no column, and nothing tells which records of them belong together.",
             "The intruder does not know how columns of different tables go together.",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Protocol, cast, get_args
+from typing import ClassVar, cast, get_args
 
 import pyarrow as pa
 
@@ -100,7 +100,6 @@ class StochasticCloseness(PartitionMethod):
             arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`.")
 
     def parameters(self) -> dict[str, object]:
-        """Return the parameters by name, as in plan files and certificates."""
         values = {"epsilon": self.epsilon, "t": self.t}
         return {
             "form": self.form,
@@ -126,8 +125,21 @@ class StochasticCloseness(PartitionMethod):
         return schema.sensitive
 
     def randomized(self, run: ClassRun) -> RandomizedColumns:
-        """Randomise every sensitive column of every record."""
-        return _randomized(run, self)
+        """Randomise every sensitive column of every record, with equal parts of epsilon."""
+        records, smallest = len(run.encoded), int(run.formed.partition.sizes.min())
+        epsilon = self.spent(records=records, smallest=smallest)
+        names = run.schema.sensitive
+        columns: dict[str, pa.Array] = {}
+        events: list[Event] = []
+        for j, attribute in enumerate(run.encoded.sensitive):
+            declared, part = run.schema[attribute.name], epsilon / len(names)
+            values, mechanism = _values(attribute, run.encoded.sensitive_codes[:, j]), self.mechanism_for(declared)
+            drawn = randomize(declared, values, part, mechanism, folder=run.schema.folder, source=run.source)
+            columns[attribute.name] = pa.array(drawn)
+            events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=part))
+        local = LocalPrivacy(columns=names, epsilon=epsilon)
+        close = DrawnCloseness.made(epsilon, records=records, smallest=smallest)
+        return columns, [local.over(run.schema, self, cryptographic=run.source.cryptographic), close], events
 
     def mechanism_for(self, attribute: Attribute) -> Mechanism:
         """Return how an attribute is randomised."""
@@ -152,27 +164,6 @@ class StochasticCloseness(PartitionMethod):
         )
 
 
-def _randomized(run: ClassRun, method: StochasticCloseness) -> RandomizedColumns:
-    """Randomise every sensitive column of every record, with equal parts of epsilon."""
-    sizes = run.formed.partition.sizes
-    epsilon = method.spent(records=len(run.encoded), smallest=int(sizes.min()))
-    names = run.schema.sensitive
-    drawn = RandomizedColumns(columns={}, promises=[], events=[])
-    for j, attribute in enumerate(run.encoded.sensitive):
-        declared = run.schema[attribute.name]
-        values = _values(attribute, run.encoded.sensitive_codes[:, j])
-        mechanism = method.mechanism_for(declared)
-        released = randomize(
-            declared, values, epsilon / len(names), mechanism, folder=run.schema.folder, source=run.source
-        )
-        drawn.columns[attribute.name] = pa.array(released)
-        drawn.events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=epsilon / len(names)))
-    local = LocalPrivacy(columns=names, epsilon=epsilon)
-    close = DrawnCloseness.made(epsilon, records=len(run.encoded), smallest=int(sizes.min()))
-    drawn.promises.extend([local.over(run.schema, method, cryptographic=run.source.cryptographic), close])
-    return drawn
-
-
 def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
     labels = [attribute.labels[code] for code in codes.tolist()]
     known = [label for label in labels if label is not None]
@@ -183,16 +174,6 @@ def _values(attribute: SensitiveAttribute, codes: Codes) -> list[str]:
             hint='leave these records out: missing = "drop" in the schema',
         )
     return known
-
-
-class Randomizes(Protocol):
-    """A method that randomises columns."""
-
-    def mechanism_for(self, attribute: Attribute) -> Mechanism:
-        """Return how an attribute is randomised."""
-
-
-_MECHANISMS = ("randomized-response", "refinement", "noise")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -214,7 +195,6 @@ class LocalPrivacy(ClassPromise):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return (
             "Quasi-identifiers are not covered: they are protected by the other promises alone.",
             "Whether a value is missing is not covered: records without one are left out, or refused.",
@@ -231,7 +211,7 @@ class LocalPrivacy(ClassPromise):
             return dataclasses.replace(made, strength=Strength.UNCONDITIONAL)
         return dataclasses.replace(made, assumptions=(SEED, *made.assumptions))
 
-    def over(self, schema: Schema, method: Randomizes, *, cryptographic: bool) -> Promise:
+    def over(self, schema: Schema, method: StochasticCloseness, *, cryptographic: bool) -> Promise:
         """Return the promise with the domains over which a method randomises, as the schema declares them."""
         domains = {name: _domain(name, schema, method).plain() for name in self.columns}
         return dataclasses.replace(self.promise(cryptographic=cryptographic), exact={"domains": domains})
@@ -240,14 +220,16 @@ class LocalPrivacy(ClassPromise):
         """Return the promise with the domains that the plan declares."""
         del entry
         cryptographic = evidence.certificate.randomness == CRYPTOGRAPHIC
-        return self.over(evidence.plan.schema, cast("Randomizes", evidence.plan.method), cryptographic=cryptographic)
+        return self.over(
+            evidence.plan.schema, cast("StochasticCloseness", evidence.plan.method), cryptographic=cryptographic
+        )
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
         done = _randomised(entry, evidence)
         if {str(step["column"]) for step in done} != {*self.columns} or len(done) != len(self.columns):
             return False, "the steps do not randomise the columns that it is about"
-        if any(step["mechanism"] not in _MECHANISMS for step in done):
+        if any(step["mechanism"] not in get_args(Mechanism) for step in done):
             return False, "a step uses a mechanism that is not known to be private"
         if entry.strength is Strength.UNCONDITIONAL and evidence.certificate.roles != "declared":
             return False, "the schema was guessed from the data"
@@ -288,7 +270,6 @@ class DrawnCloseness(ClassPromise):
         )
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         return RANDOMISED
 
     def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
@@ -311,13 +292,13 @@ class DrawnCloseness(ClassPromise):
         return (True, counted) if fraction(t) <= self.t else (False, f"{counted}, which is more than it says")
 
 
-def _domain(name: str, schema: Schema, method: Randomizes) -> Listed | NumberGrid:
+def _domain(name: str, schema: Schema, method: StochasticCloseness) -> Listed | NumberGrid:
     return declared_domain(schema[name], method.mechanism_for(schema[name]), folder=schema.folder)
 
 
 def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
     """Say what is wrong with a randomised column: another mechanism than the plan's, or values out of its domain."""
-    name, schema, method = str(step["column"]), evidence.plan.schema, cast("Randomizes", evidence.plan.method)
+    name, schema, method = str(step["column"]), evidence.plan.schema, cast("StochasticCloseness", evidence.plan.method)
     if step["mechanism"] != method.mechanism_for(schema[name]):
         return f"`{name}` was not randomised as plan.toml asks for"
     domain, values = (

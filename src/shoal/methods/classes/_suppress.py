@@ -23,7 +23,7 @@ from shoal.methods.classes._forms import one_table
 from shoal.methods.classes._method import PartitionMethod, assembled, open_records
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises import stated
-from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of, satisfied
+from shoal.methods.classes._run import Classified, Form, Formed, classes_of, satisfied
 from shoal.methods.classes._wildcards import KWildcards, agreeing, alike, shown_cells
 from shoal.models import Classes, Model
 from shoal.schema import Schema
@@ -142,20 +142,12 @@ class Suppress(PartitionMethod):
                 f"method `{self.name}` suppressed too few cells; nothing was released",
                 hint="this is a bug in Shoal: please report it",
             )
-        run = ClassRun(
-            plan=opened.plan,
-            method=self,
-            encoded=opened.encoded,
-            found=Classified(partition=partition),
-            formed=Formed(
-                columns=_starred(people.quasi_identifiers, hidden),
-                partition=partition,
-                measures=self._measures(people, codes, hidden, opened.plan.models),
-            ),
-            classes=seen,
-            key=work.key,
-            source=work.source,
+        made = Formed(
+            columns=_starred(people.quasi_identifiers, hidden),
+            partition=partition,
+            measures=self._measures(people, codes, hidden, opened.plan.models),
         )
+        run = opened.run(Classified(partition=partition), made, seen)
         guarantee = Guarantee(
             promises=(
                 *(stated(model, run.readings, run.words()) for model in models),
@@ -441,15 +433,11 @@ def restored(codes: Codes, labels: Counts, hidden: Mask, weights: tuple[int | No
             some = waiting.pop()
             tried = result.copy()
             tried[np.isin(labels, some), j] = False
-            if len(some) and not broken(*_classes(codes, tried)).any():
+            if len(some) and not broken(_labels(codes, tried), tried).any():
                 result = tried
             elif len(some) > 1:
                 waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
     return result
-
-
-def _classes(codes: Codes, hidden: Mask) -> tuple[Counts, Mask]:
-    return group(np.where(hidden, 0, codes + 1).astype(np.int32))[0], hidden
 
 
 def rows_of(labels: Counts) -> Integers:

@@ -18,7 +18,7 @@ from shoal.methods.base import Keeps, Made, Work
 from shoal.methods.classes._by_block import make_by_block
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._forms import Permuted, classed, one_table
-from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records, run_of
+from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
 from shoal.methods.classes._partition import Partition, as_column, merged, permutation_within, require_size
 from shoal.methods.classes._promises import sizes
@@ -88,7 +88,39 @@ class Swap(Clustering):
     def make(self, work: Work) -> Made:
         """Exchange all but the quasi-identifiers inside clusters of near records, on Spark where they lie."""
         made = make_by_block(self, work)
-        return _swap(work, self) if made is None else made
+        return self._in_memory(work) if made is None else made
+
+    def _in_memory(self, work: Work) -> Made:
+        """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
+        opened = open_records(work)
+        found = self.classify(opened.people, opened.plan.class_models)
+        order = permutation_within(found.partition, source=work.source)
+        work.watch.step(2, 3, "checking the promises")
+        errors = Errors()
+        for column in opened.people.quasi_identifiers:
+            errors += column.moved_errors(order).weighted(column.attribute.weight)
+        made = Formed(columns={}, partition=found.partition, measures=errors.measures())
+        checked(opened.plan, opened.encoded, found, made)
+        run = opened.run(found, made)
+        others = [model for model in run.plan.class_models if not model.capabilities.linkage]
+        # that clusters were merged because of their values tells which failed: only those made without them hide people
+        made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
+        k = made_with if others else run.crowd
+        words = run.words(group="cluster", alike=False)
+        linked = Exchanged(k=k, intruder="uninformed", columns=run.confidential)
+        guarantee = Guarantee(
+            promises=(
+                linked.promise(words, cryptographic=work.source.cryptographic),
+                *(OfClusters.made(model, run.readings, words) for model in others),
+            ),
+            events=(*found.events, classed(run), Permuted(columns=run.confidential)),
+            randomness=randomness(cryptographic=work.source.cryptographic),
+        )
+        release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.table)
+        # the chance of finding somebody in the clusters before they were merged
+        after, risk = release.after, 1 / k
+        after = replace(after, prosecutor=max(after.prosecutor, risk), marketer=max(after.marketer, risk))
+        return replace(release, after=after)
 
     def compared(self, people: HeldRecords) -> str:
         return compared_as(people, self.categories, self.block)
@@ -106,39 +138,6 @@ class Swap(Clustering):
         more of the values than which clusters were merged.
         """
         return 0 if any(model.capabilities.sensitive for model in models) else self.block
-
-
-def _swap(work: Work, method: PartitionMethod) -> Made:
-    """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
-    opened = open_records(work)
-    found = method.classify(opened.people, opened.plan.class_models)
-    order = permutation_within(found.partition, source=work.source)
-    work.watch.step(2, 3, "checking the promises")
-    errors = Errors()
-    for column in opened.people.quasi_identifiers:
-        errors += column.moved_errors(order).weighted(column.attribute.weight)
-    made = Formed(columns={}, partition=found.partition, measures=errors.measures())
-    checked(opened.plan, opened.encoded, found, made)
-    run = run_of(opened, found, made, work)
-    others = [model for model in run.plan.class_models if not model.capabilities.linkage]
-    # that clusters were merged because of their values tells which failed: only those made without them hide people
-    made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
-    k = made_with if others else run.crowd
-    words = run.words(group="cluster", alike=False)
-    linked = Exchanged(k=k, intruder="uninformed", columns=run.confidential)
-    guarantee = Guarantee(
-        promises=(
-            linked.promise(words, cryptographic=work.source.cryptographic),
-            *(OfClusters.made(model, run.readings, words) for model in others),
-        ),
-        events=(*found.events, classed(run), Permuted(columns=run.confidential)),
-        randomness=randomness(cryptographic=work.source.cryptographic),
-    )
-    release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.table)
-    risk = max(
-        release.after.prosecutor, 1 / k
-    )  # the chance of finding somebody in the clusters before they were merged
-    return replace(release, after=replace(release.after, prosecutor=risk, marketer=max(release.after.marketer, 1 / k)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,45 +187,42 @@ class IndividualRankingSwap(PartitionMethod):
 
     def make(self, work: Work) -> Made:
         """Exchange the values of every sensitive column between records of near ranks."""
-        return _rank_and_swap(work)
+        opened = open_records(work)
+        k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
+        moved: list[tuple[tuple[str, ...], Integers]] = []
+        events: list[Event] = []
+        partitions, errors = [], Errors()
+        for j, attribute in enumerate(opened.encoded.sensitive):
+            work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
+            ranks = _ranks(opened, j)
+            partition = _for_persons(opened, ranks, individual_ranking(ranks, k))
+            order = permutation_within(partition, source=work.source)
+            sizes = partition.sizes
+            events.append(
+                Ranked(column=attribute.name, clusters=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()))
+            )
+            moved.append(((attribute.name,), order))
+            partitions.append(partition)
+            errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
+        runs = [
+            opened.run(Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()))
+            for each in partitions
+        ]
+        run = min(runs, key=lambda each: each.crowd)
+        promise = Exchanged(k=run.crowd, intruder="informed", columns=opened.plan.schema.sensitive)
+        guarantee = Guarantee(
+            promises=(
+                promise.promise(run.words(group="cluster", alike=False), cryptographic=work.source.cryptographic),
+            ),
+            events=tuple(events),
+            randomness=randomness(cryptographic=work.source.cryptographic),
+        )
+        return assembled(run, one_table(run, guarantee, moved=moved), opened.table)
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Refuse: every sensitive column has clusters of its own."""
         del people, models
         raise ParameterError(f"method `{self.name}` makes clusters of ranks, one partition for each sensitive column.")
-
-
-def _rank_and_swap(work: Work) -> Made:
-    """Exchange the values of every sensitive column between records of near ranks (IR-SWAP)."""
-    opened = open_records(work)
-    k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
-    moved: list[tuple[tuple[str, ...], Integers]] = []
-    events: list[Event] = []
-    partitions, errors = [], Errors()
-    for j, attribute in enumerate(opened.encoded.sensitive):
-        work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
-        ranks = _ranks(opened, j)
-        partition = _for_persons(opened, ranks, individual_ranking(ranks, k))
-        order = permutation_within(partition, source=work.source)
-        sizes = partition.sizes
-        events.append(
-            Ranked(column=attribute.name, clusters=len(sizes), smallest=int(sizes.min()), largest=int(sizes.max()))
-        )
-        moved.append(((attribute.name,), order))
-        partitions.append(partition)
-        errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
-    runs = [
-        run_of(opened, Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()), work)
-        for each in partitions
-    ]
-    run = min(runs, key=lambda each: each.crowd)
-    promise = Exchanged(k=run.crowd, intruder="informed", columns=opened.plan.schema.sensitive)
-    guarantee = Guarantee(
-        promises=(promise.promise(run.words(group="cluster", alike=False), cryptographic=work.source.cryptographic),),
-        events=tuple(events),
-        randomness=randomness(cryptographic=work.source.cryptographic),
-    )
-    return assembled(run, one_table(run, guarantee, moved=moved), opened.table)
 
 
 def _for_persons(opened: Opened, ranks: Floats, partition: Partition) -> Partition:
@@ -245,13 +241,6 @@ def individual_ranking(values: ArrayLike, k: int) -> Partition:
     Runs of k values come off both ends of the sorted values, until fewer than 3k remain; of 2k to 3k - 1 one more
     run comes off the end that is farther from the mean of the remaining; the rest is the last cluster
     [SC13, section 3.3.3; SCDF17, IR_MDAV]. Equal values are taken in the order of their rows from the left end.
-
-    Parameters
-    ----------
-    values
-        The values of one attribute.
-    k
-        The least cluster size, in [1, number of records].
 
     Guarantee
     ---------

@@ -177,14 +177,7 @@ def squared_errors(original: Floats, released: Floats, deviation: float) -> Floa
 def concept_errors(hierarchy: Hierarchy, leaves: NDArray[np.integer], released: Integers, middle: int) -> Errors:
     """Return the squared errors of concepts that stand for leaves, over the square of the greatest distance.
 
-    Parameters
-    ----------
-    hierarchy, leaves
-        The attribute, and the value of every record.
-    released
-        What is released for every record: a concept, numbered level by level from the leaves on.
-    middle
-        The least marginal concept of all records.
+    ``released`` are concepts, numbered level by level from the leaves on; ``middle`` is the least marginal one of all.
     """
     apart = squared_concept_errors(hierarchy, leaves, released)
     spread = squared_concept_errors(hierarchy, leaves, np.full(len(leaves), middle))

@@ -8,6 +8,7 @@ least that every record needs on its own is therefore a bound for all of them to
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -74,7 +75,6 @@ class KWildcards(ClassPromise, Requirement):
         return f"{what} is true of at least {self.k} records, itself included."
 
     def assumptions(self) -> tuple[str, ...]:
-        """Say what must hold for the promise to mean what it says."""
         most = "" if self.m is None else f", and at most {self.m} of them"
         return (
             f"An intruder knows of a person only values that the person's record still shows{most}.",
@@ -128,17 +128,9 @@ _PARTS = 1_000
 
 
 def agreeing(codes: Codes, hidden: Mask, counts: Counts, m: int | None = None) -> Counts:
-    """Return how many records show what each combination shows, itself included; the fewest over any m columns.
-
-    Parameters
-    ----------
-    codes, hidden, counts
-        The combinations, which of their cells are suppressed, and the records of each.
-    m
-        How many columns count at once; None for all.
-    """
+    """Return how many records show what each combination shows, itself included; the fewest over any m columns."""
     columns = codes.shape[1]
-    found = np.full(len(codes), np.iinfo(np.int64).max)
+    found = np.full(len(codes), _NONE)
     for chosen in itertools.combinations(range(columns), columns if m is None else min(m, columns)):
         part = list(chosen)
         np.minimum(found, _showing(codes[:, part], hidden[:, part], counts), out=found)
@@ -228,26 +220,28 @@ def _needed(task: Combinations, rows: Integers, hidden: Mask, m: int | None) -> 
     """
     columns = task.codes.shape[1]
     found = np.zeros((len(rows), columns), dtype=np.int64)
-    for part in itertools.combinations(range(columns), columns if m is None else min(m, columns)):
-        able = np.asarray(~hidden[:, list(part)].any(axis=1))
-        labels = task.groups([j for j in range(columns) if j not in part], np.arange(len(task.codes)))
-        totals = tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]]
-        left = totals - np.where(able[rows], task.counts[rows], 0)
+    for part, totals, able in _parts(task, rows, hidden, range(columns), m):
+        left = totals - np.where(able, task.counts[rows], 0)
         broken = np.where(left < task.k, np.where(totals >= task.k, _PARTS * left, 0), 0)
         scarce = np.where((left >= task.k) & (left < 3 * task.k), _PARTS * task.k // (2 * np.maximum(left, 1)), 0)
-        found[:, list(part)] += (broken + scarce)[:, None]
+        found[:, part] += (broken + scarce)[:, None]
     return found
 
 
 def _agree_without(task: Combinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
     """Return how many records agree with each of the rows, if it loses these columns and the others what is hidden."""
     shown = [j for j in range(task.codes.shape[1]) if j not in columns]
-    size = len(shown) if m is None else min(m, len(shown))
-    found = np.full(len(rows), np.iinfo(np.int64).max)
-    own = task.counts[rows]
-    for part in itertools.combinations(shown, size):
+    found = np.full(len(rows), _NONE)
+    for _, totals, able in _parts(task, rows, hidden, shown, m):
+        np.minimum(found, totals + np.where(able, 0, task.counts[rows]), out=found)
+    return found
+
+
+def _parts(
+    task: Combinations, rows: Integers, hidden: Mask, columns: Sequence[int], m: int | None
+) -> Iterator[tuple[list[int], Counts, Mask]]:
+    """Yield every m of some columns, how many records show what each of the rows has there, and which rows show it."""
+    for part in itertools.combinations(columns, len(columns) if m is None else min(m, len(columns))):
         able = np.asarray(~hidden[:, list(part)].any(axis=1))
         labels = task.groups([j for j in range(task.codes.shape[1]) if j not in part], np.arange(len(task.codes)))
-        totals = tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]]
-        np.minimum(found, totals + np.where(able[rows], 0, own), out=found)
-    return found
+        yield list(part), tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]], able[rows]
