@@ -224,7 +224,9 @@ def presentable(error: BaseException) -> ShoalError:
     if isinstance(error, MemoryError):
         return ShoalError(f"there is not enough memory for this table; {stopping.left()}")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return OutputError(f"there is no space left on the disk; {stopping.left()}", hint="free some, and try again")
+        return OutputError(
+            f"there is no space left on the disk; {stopping.left()}", hint="free some space and try again"
+        )
     if os.environ.get("SHOAL_DEBUG"):
         traceback.print_exception(error)
     if isinstance(error, OSError) and error.strerror:

@@ -147,7 +147,7 @@ class Arguments:
         entries = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
         if entries and all(isinstance(entry, str) and entry for entry in entries) and len({*entries}) == len(entries):
             return entries
-        self._refuse(name, "one or more different names of columns", value)
+        self._refuse(name, "one or more different column names", value)
         return ()
 
     def choice(self, name: str, value: object, options: Sequence[str]) -> object:

@@ -54,7 +54,7 @@ def test_an_analyst_asks_a_served_vault(shoal: Run, vault: Path) -> None:
         assert shoal("vault", "ask", "count", *ask, SHOAL_TOKEN=token[1:]).returncode == 2
         done = shoal("vault", "ask", "count", "--address", address, "--epsilon", 5, SHOAL_TOKEN=token)
         assert done.returncode == 1
-        assert "does not allow this answer" in done.stderr
+        assert "is not enough for this answer" in done.stderr
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(30)

@@ -71,7 +71,7 @@ def test_the_release_could_not_have_passed_through_the_driver(cluster: tuple[Pat
 
 def test_executors_that_do_not_see_the_folder_write_nothing(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
-    assert "the executors of Spark do not see the folder" in told["unshared"]
+    assert "the Spark executors do not see the folder" in told["unshared"]
     assert not (folder / "unshared").exists()
 
 
@@ -220,5 +220,5 @@ def test_records_that_an_executor_stored_are_not_lost_with_it(cluster: tuple[Pat
     released, rows = (pq.read_table(folder / name) for name in ("twice/exchanged/data.parquet", "rows"))
     assert sorted(released["note"].to_pylist()) == sorted(rows["note"].to_pylist())
     # where one executor alone had them, that is one error, and no release
-    assert "an executor of Spark died, and records that it had stored were lost with it" in told["stored once"]
+    assert "a Spark executor died, and records that it had stored were lost with it" in told["stored once"]
     assert not (folder / "once" / "exchanged").exists()

@@ -268,7 +268,7 @@ def test_more_records_than_the_driver_may_hold_are_refused_before_they_are_colle
     rows = _people().select(["age", "illness"]).slice(0, 300)
     table = put(rows, Schema(attributes=(_numeric("age"), Attribute(name="illness", role=Role.SENSITIVE))))
     for method in (shoal.Mdav(block=0), shoal.TMicroaggregate()):
-        with pytest.raises(Exhausted, match="collects all 300 records on the driver of Spark"):
+        with pytest.raises(Exhausted, match="collects all 300 records on the Spark driver"):
             shoal.anonymize(table, KAnonymity(K), method=method)
 
 

@@ -45,7 +45,7 @@ def test_names_with_dots_are_found_or_said_to_be_ambiguous(postgres: str, sql: S
         assert read(postgres, table=name).count() == 1
     sql('CREATE SCHEMA "data"')
     sql('CREATE TABLE "data"."2024.people.all" AS SELECT 1 AS a UNION ALL SELECT 2')
-    with pytest.raises(DataError, match="2 tables that"):
+    with pytest.raises(DataError, match="it may mean 2 tables"):
         read(postgres, table="data.2024.people.all")
     assert read(postgres, table='"data"."2024.people.all"').count() == 2
     table = read(pa.table({"a": [1, 2]}))
@@ -68,5 +68,5 @@ def test_times_with_a_zone_and_lists_are_text(postgres: str, sql: Sql) -> None:
 
 def test_a_connection_that_is_cut_is_called_that(postgres: str, sql: Sql) -> None:
     sql("CREATE VIEW cut AS SELECT i, pg_terminate_backend(pg_backend_pid()) AS b FROM generate_series(1, 9) i")
-    with pytest.raises(DataError, match="the connection to the database was cut"):
+    with pytest.raises(DataError, match="the connection to the database was lost"):
         read(postgres, table="cut").count()

@@ -107,7 +107,7 @@ def test_a_numpy_integer_becomes_an_integer() -> None:
 def test_what_is_not_a_set_of_columns_is_refused(value: object) -> None:
     arguments = Arguments("Model")
     arguments.columns("attributes", value)
-    with pytest.raises(ParameterError, match="`attributes` of `Model` must be one or more different names of columns"):
+    with pytest.raises(ParameterError, match="`attributes` of `Model` must be one or more different column names"):
         arguments.finish()
 
 

@@ -196,5 +196,5 @@ def estimates_of(
         try:
             hidden = read_hidden(notes[HIDDEN], {file: len(table.columns) for file, table in released.items()})
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"{HIDDEN} is not as a release has it") from None
+            raise InputError(f"{HIDDEN} is not in the form that releases use") from None
     return Estimates(read_margins(plan.schema, events, released, hidden), size, seed)

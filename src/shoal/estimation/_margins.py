@@ -135,7 +135,7 @@ def read_margins(
     if not steps:
         raise InputError(
             "only releases of method `truthful-tables` can be read together",
-            hint="the rows of any other release can be counted as they stand",
+            hint="the rows of any other release can be counted as they are",
         )
     described = [one for step in steps for one in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
     shown = [_counted(table, own) for (own, *_), table in zip(described, tables.values(), strict=False)]
@@ -160,7 +160,7 @@ def read_margins(
     low = tuple(lows[name] for name in names)
     joint = [event for event in events if isinstance(event, JointTrimmed)]
     if len(tables) != len(described) + len(joint):
-        raise InputError("the release does not have as many tables as its steps made")
+        raise InputError("the release does not have as many tables as its steps say")
     all_columns = _joint(joint[0], _counted([*tables.values()][-1], names), hierarchies, low) if joint else None
     return Margins(hierarchies, low, tuple(made), all_columns)
 

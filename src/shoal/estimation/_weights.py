@@ -67,7 +67,7 @@ def weighted(events: Sequence[Event], records: pa.Table) -> pa.Table:
     """
     made = [each for each in events if isinstance(each, Trimmed | Sampled)]
     if len(made) != 1 or WEIGHT in records.column_names:
-        problem = f"has a column `{WEIGHT}` already" if len(made) == 1 else "was not made by method `truthful`"
+        problem = f"already has a column `{WEIGHT}`" if len(made) == 1 else "was not made by method `truthful`"
         raise ParameterError(f"the release {problem}, so its records get no weights")
     (step,) = made
     if isinstance(step, Sampled):
@@ -176,7 +176,7 @@ def _numbers(rows: pa.Table, name: str) -> np.ndarray:
     try:
         return np.asarray(rows[name].cast(pa.float64()).to_numpy(), dtype=np.float64)
     except (pa.ArrowInvalid, KeyError):
-        raise InputError(f"column `{name}` does not hold the weights of records as numbers") from None
+        raise InputError(f"column `{name}` does not hold record weights as numbers") from None
 
 
 def _strata(schema: Schema, original: pa.Table, released: pa.Table) -> tuple[list[Key], list[Key]]:

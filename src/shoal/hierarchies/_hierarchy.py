@@ -63,8 +63,8 @@ class Hierarchy:
             # nested: two leaves together at one level stay together at the next
             if np.any((np.diff(fine) == 0) & (np.diff(coarse) != 0)):
                 problems.add(
-                    f"the hierarchy of column `{self.attribute}` is not nested: values that are together at level "
-                    f"{level - 1} are apart at level {level}"
+                    f"the hierarchy of column `{self.attribute}` is not nested: values grouped at level "
+                    f"{level - 1} are split at level {level}"
                 )
         problems.raise_as(HierarchyError)
 

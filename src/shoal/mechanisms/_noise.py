@@ -196,7 +196,9 @@ class DiscreteGaussian:
         if type(self.sensitivity) is not int or self.sensitivity < 1:
             raise ParameterError("`sensitivity` of `DiscreteGaussian` must be an integer of at least 1.")
         if self.variance > LARGEST_VARIANCE:
-            raise ParameterError("`rho` is so small that the noise would not fit 64 bits.", hint="use a larger `rho`")
+            raise ParameterError(
+                "`rho` is so small that the noise would not fit in 64 bits.", hint="use a larger `rho`"
+            )
 
     @property
     def variance(self) -> Fraction:

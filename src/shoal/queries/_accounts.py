@@ -91,7 +91,7 @@ class Accounts:
         if WHOLE not in self._accounts or bool(budget.rho_units) == self._in_rho:
             return budget
         if not self._in_rho:
-            raise ParameterError("this ledger counts epsilon; a budget of rho means nothing to it.")
+            raise ParameterError("this ledger counts epsilon, so it cannot hold a budget in rho.")
         return Loss.within_both(budget.epsilon, budget.delta)
 
     @property
@@ -102,7 +102,7 @@ class Accounts:
         """Return what a loss counts in the terms of the budget: of rho, or of epsilon."""
         if loss.rho_units and not self._in_rho:
             raise ParameterError(
-                "this budget counts epsilon, from which nothing can be paid in rho.", hint="ask with `epsilon`"
+                "this budget counts epsilon, so nothing can be paid for in rho.", hint="ask with `epsilon`"
             )
         return loss.concentrated() if self._in_rho and not loss.rho_units else loss
 
@@ -118,7 +118,8 @@ class Accounts:
                 whose = "the budget of the table" if owner == WHOLE else "your budget"
                 left, less = account.budget - account.charges.spent, "rho" if loss.rho_units else "epsilon"
                 raise BudgetSpent(
-                    f"{whose} does not allow this answer: it would cost {loss}, and {left} is left; nothing was spent.",
+                    f"{whose} is not enough for this answer: it would cost {loss}, and {left} is left; nothing was "
+                    "spent.",
                     hint=f"use a smaller {less}, or ask the data steward for more budget",
                 )
 
@@ -137,7 +138,7 @@ class Accounts:
             unit = Unit.of_entry(entry)
             # what was spent before would count in another unit
             if self._accounts:
-                raise LedgerError("the ledger changes whose losses it counts, after they were counted.")
+                raise LedgerError("the ledger changes whose losses it counts after some have been counted.")
             self.unit = unit
         elif event == "table":
             self.table = str(entry["digest"])
@@ -168,7 +169,7 @@ class Accounts:
 
     def _set_budget(self, name: str, budget: Loss) -> None:
         if WHOLE in self._accounts and bool(budget.rho_units) != self._in_rho:
-            raise LedgerError("the ledger changes what it counts, after it was counted.")
+            raise LedgerError("the ledger changes what it counts after counting has begun.")
         if name in self._accounts:
             self._accounts[name].budget = budget
         else:
@@ -229,9 +230,9 @@ def entry_text(content: Mapping[str, Any]) -> str:
         case "account":
             return f"budget of {who}: {loss_of(content)}"
         case "unit":
-            return f"budgets count what is lost by {Unit.of_entry(content)}"
+            return f"budgets count the privacy loss of {Unit.of_entry(content)}"
         case "table":
-            return "the table was looked at: its columns and number of records are known"
+            return "the table was identified by its columns and number of records"
         case "written":
             return f"the release of entry {content['entry']} was written to {content['name']}"
         case "token":

@@ -65,7 +65,7 @@ class Chain:
             self._check_rows(0, last=kept.head.number)
             if Checkpoint.of(self.head, self.accounts) != kept:
                 raise LedgerError(
-                    "the accounts that are kept beside the ledger are not what its entries add up to.",
+                    "the accounts stored alongside the ledger do not match what its entries add up to.",
                     hint="the entries are what counts: remove the file that ends in `.accounts`, and check again",
                 )
         self.catch_up(trust=False)

@@ -120,7 +120,7 @@ class _Parser:
 
     def _factor(self, depth: int) -> Condition:
         if depth > DEEPEST:
-            raise FilterError(f"brackets and `not` may be nested at most {DEEPEST} deep in a filter.")
+            raise FilterError(f"a filter may nest brackets and `not` at most {DEEPEST} levels deep.")
         if self._skip("not"):
             return Not(self._factor(depth + 1))
         if self._skip("("):

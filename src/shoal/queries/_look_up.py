@@ -76,7 +76,7 @@ class LookUp(Query):
             raise FilterError("a look-up needs a column with the role identifier.")
         if schema[self.identifier].kind in (Kind.NUMERIC, Kind.DATE):
             raise SchemaError(
-                f"column `{self.identifier}` is {schema[self.identifier].kind}; people are looked up by texts.",
+                f"column `{self.identifier}` is {schema[self.identifier].kind}; people can be looked up only by text.",
                 hint=f'write `kind = "categorical"` under [columns.{self.identifier}] of the schema',
             )
         if not 1 <= len(self.columns) <= 64 or len(set(self.columns)) != len(self.columns):

@@ -100,8 +100,8 @@ class Loss:
         wanted = cls.of(epsilon, delta)
         if wanted.delta_units < LEAST_DELTA:
             raise ParameterError(
-                "`delta` must be at least 2e-18 where rho is counted: no epsilon follows from rho without one.",
-                hint="well below one over the number of records, such as 1e-6",
+                "`delta` must be at least 2e-18 if rho is counted: without a delta, rho implies no epsilon.",
+                hint="choose one well below one over the number of records, such as 1e-6",
             )
         from shoal.methods.truthful.gaussian import largest_rho
 
@@ -116,7 +116,7 @@ class Loss:
         """Return the smallest loss in whole units that covers an exact epsilon in (0, 10^6] and delta in [0, 1]."""
         if not 0 < epsilon <= LARGEST_EPSILON:
             raise ParameterError(
-                f"an answer must cost an epsilon in (0, {LARGEST_EPSILON:,}]; this one would cost more.",
+                f"an answer may cost an epsilon of at most {LARGEST_EPSILON:,}; this one would cost more.",
                 hint="use a larger `scale`: the cost is sensitivity / scale",
             )
         return cls(math.ceil(epsilon * EPSILON_UNITS), math.ceil(min(delta, Fraction(1)) * DELTA_UNITS))
@@ -230,7 +230,7 @@ def prospects(questions: int, epsilon: Number, delta: Number) -> tuple[Prospect,
     pure, rho = Loss.of(epsilon, delta), budget_of(epsilon, delta, "zcdp")
     one, other = Loss(pure.epsilon_units // questions), Loss(rho_units=rho.rho_units // questions)
     if not one.epsilon_units or not other.rho_units:
-        raise ParameterError("the budget is too small for so many questions.")
+        raise ParameterError("the budget is too small for that many questions.")
     laplace = Laplace(sensitivity=1, epsilon=one.epsilon)
     gaussian = DiscreteGaussian(sensitivity=1, rho=other.rho)
     return (

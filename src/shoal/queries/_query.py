@@ -133,7 +133,7 @@ def bounds(attribute: Attribute) -> tuple[Fraction, Fraction]:
         fraction(end.toordinal() if isinstance(end, dt.date) else end) for end in (domain.minimum, domain.maximum)
     )
     if low == high:
-        raise SchemaError(f"column `{attribute.name}` can take only one value, so there is nothing to ask.")
+        raise SchemaError(f"column `{attribute.name}` can have only one value, so there is nothing to ask about.")
     return low, high
 
 

@@ -185,7 +185,7 @@ def _about_column(found: re.Match[str], epsilon: Number | None, rho: Number | No
     if kind == "sum":
         return Sum(column=column, where=where, epsilon=epsilon, rho=rho)
     if rho is not None:
-        raise ParameterError("counts, sums and histograms are paid in rho; this question takes an epsilon.")
+        raise ParameterError("only counts, sums and histograms can be paid for in rho; this question needs an epsilon.")
     if kind == "mean":
         return Mean(column=column, where=where, epsilon=epsilon)
     return Quantile(column=column, share=found["share"] or "0.5", where=where, epsilon=epsilon)

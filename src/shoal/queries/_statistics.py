@@ -79,7 +79,7 @@ class Count(Query):
 
     def _refined(self, condition: Condition | None, prior: NumericPrior, unit: Unit) -> Prepared:
         if self.rho is not None or self.scale is not None:
-            raise ParameterError("a count that refines a `prior` is paid in `epsilon`.")
+            raise ParameterError("a count that refines a `prior` must be paid for in `epsilon`.")
         loss = self._loss(delta=self.delta)
         mechanism = Refinement(prior, epsilon=unit.epsilon(loss), query="statistical", delta=unit.delta(loss))
         margin = mechanism.interval(CONFIDENCE)

@@ -73,7 +73,7 @@ def beside(path: Path, suffix: str) -> Path:
 def make_key(path: Path) -> bytes:
     """Make a secret key that only its owner can read."""
     secret = secrets.token_bytes(KEY_BYTES)
-    with usable(f"the key `{path.name}` of the ledger cannot be made"):
+    with usable(f"the key `{path.name}` of the ledger cannot be created"):
         file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(file, "wb") as out:
             out.write(secret)

@@ -39,7 +39,7 @@ class Unit:
     >>> print(Unit())
     one record
     >>> print(Unit("patient", 3))
-    one person (`patient`), of whom at most 3 records are used
+    one person (`patient`), at most 3 of whose records are used
     """
 
     #: The column that says whose record it is; None: every record is a person of its own.
@@ -125,11 +125,11 @@ class Unit:
 
     def __str__(self) -> str:
         number = "persons" if self.column is not None else "records"
-        public = f"; how many {number} there are is public" if self.replaced else ""
+        public = f"; the number of {number} is public" if self.replaced else ""
         if self.column is None:
             return f"one record{public}"
-        used = "one record is" if self.records == 1 else f"at most {self.records:,} records are"
-        return f"one person (`{self.column}`), of whom {used} used{public}"
+        used = "one of whose records is" if self.records == 1 else f"at most {self.records:,} of whose records are"
+        return f"one person (`{self.column}`), {used} used{public}"
 
 
 RECORD = Unit()

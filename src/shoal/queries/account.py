@@ -222,8 +222,8 @@ class Bill:
         except BudgetSpent:
             left = self.account.standing.left
             raise AccountSpent(
-                f"the account `{self.account.folder.name}` does not allow this release: it would cost {self.loss}, and "
-                f"{left} is left; nothing was spent.",
+                f"the budget of the account `{self.account.folder.name}` is not enough for this release: it would cost "
+                f"{self.loss}, and {left} is left; nothing was spent.",
                 hint="use a smaller epsilon; shoal account show lists what was spent, and on what",
             ) from None
 
@@ -262,7 +262,7 @@ def make_parent(folder: Path) -> None:
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"the folder `{folder.name}` cannot be made: {reason(error)}.") from None
+        raise OutputError(f"the folder `{folder.name}` cannot be created: {reason(error)}.") from None
 
 
 def check_bound(ledger: Ledger, table: Table, *, again: bool = False) -> None:
@@ -270,8 +270,8 @@ def check_bound(ledger: Ledger, table: Table, *, again: bool = False) -> None:
     problems = []
     column = None if table.schema is None else table.schema.person
     if ledger.unit.column != column:
-        whose = "every record as a person of its own" if column is None else f"persons by `{column}`"
-        problems.append(f"the account counts what is lost by {ledger.unit}; the schema of this table has {whose}.")
+        whose = "every record as a separate person" if column is None else f"persons identified by `{column}`"
+        problems.append(f"the account counts the privacy loss of {ledger.unit}; the schema of this table has {whose}.")
     if not again and not ledger.bound_to(*_looks(table)):
         problems.append(
             "this is not the table that the account was made for: the number of records or the names of columns differ."
@@ -294,7 +294,7 @@ def _loss(plan: Brief, unit: Unit) -> Loss:
     cost = plan.cost
     if cost is None:
         raise ParameterError(
-            f"an account cannot count a release by method `{plan.method.name}` as it is asked for: it promises no "
+            f"an account cannot charge for this release by method `{plan.method.name}`: as requested, it promises no "
             "differential privacy of the whole table.",
             hint="leave the account out, or ask for differential privacy: --epsilon with --delta, or "
             "dp-microaggregation with target `original`",
@@ -302,7 +302,8 @@ def _loss(plan: Brief, unit: Unit) -> Loss:
     counted = cost.counted(unit.neighbours)
     if counted is None:
         raise ParameterError(
-            f"the account counts what is lost when neighbours {unit.neighbours.value}; method `{plan.method.name}` "
+            f"the account counts the privacy loss for neighbours that {unit.neighbours.value}; method "
+            f"`{plan.method.name}` "
             f"promises less, for neighbours that {cost.neighbours.value}.",
             hint="make the account with --neighbours replace, in which every other release costs twice its epsilon",
         )

@@ -95,8 +95,8 @@ class Client(Questions):
                 # never tried again by itself: the first attempt may have been paid for
                 self._connection.close()
                 raise InputError(
-                    "the vault cannot be reached, or it stopped before it answered.",
-                    hint="the cost may be spent: check the budget before you ask again",
+                    "the vault could not be reached, or it stopped before it answered.",
+                    hint="the cost may have been charged: check the budget before you ask again",
                 ) from None
         try:
             data = json.loads(received)

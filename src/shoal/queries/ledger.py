@@ -111,7 +111,7 @@ class Ledger:
             if each.exists():
                 raise LedgerUnusable(f"`{each.name}` already exists.", hint="a ledger is never replaced")
         secret = read_key(key_path) if key_path.exists() else make_key(key_path)
-        with usable(f"the ledger `{path.name}` cannot be made"):
+        with usable(f"the ledger `{path.name}` cannot be created"):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = connect(path)
             connection.executescript(SCHEMA)

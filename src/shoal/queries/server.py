@@ -81,7 +81,7 @@ class _Door:
         name = self._names.get(token_digest(token))
         if name is None:
             # all strangers together: they may come from many addresses, or all from that of a proxy
-            self._take(None, WRONG_TOKENS, "too many unknown tokens; wait before you try again.")
+            self._take(None, WRONG_TOKENS, "too many requests with unknown tokens; wait before you try again.")
             raise _Refused(401, "unknown", "the token is unknown.", {"WWW-Authenticate": "Bearer"})
         return name
 
@@ -165,7 +165,7 @@ def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) 
         try:
             desk.draw()
         except ShoalError:
-            raise _Refused(503, "not-ready", "no answer can be made; nothing is spent.") from None
+            raise _Refused(503, "not-ready", "no answer can be computed; nothing was spent.") from None
         return {"status": "up"}
 
     _pages(app)

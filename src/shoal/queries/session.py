@@ -142,8 +142,8 @@ def check_unit(ledger: Ledger, unit: Unit) -> None:
     """Refuse to add up what records lost and what persons did; which neighbours are meant is the ledger's to say."""
     if replace(ledger.unit, replaced=False) != unit:
         raise ParameterError(
-            f"the ledger counts what is lost by {ledger.unit}; this table asks for {unit}.",
-            hint="use a ledger of its own, or the person column and the records per person that the ledger names",
+            f"the ledger counts the privacy loss of {ledger.unit}; this table needs one for {unit}.",
+            hint="use a separate ledger, or the person column and the records per person that the ledger names",
         )
 
 
@@ -216,4 +216,4 @@ class Desk:
 
 def _unable() -> ShoalError:
     # the cause may speak of records
-    return ShoalError("no answer can be made; nothing is spent.", hint="tell the data steward")
+    return ShoalError("no answer can be computed; nothing was spent.", hint="tell the data steward")

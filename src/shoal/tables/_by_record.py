@@ -128,7 +128,7 @@ def _check_driver(table: Table, columns: int) -> None:
     number, most = table.count(), tuples_that_fit(columns)
     if number > most:
         raise Exhausted(
-            f"{table.source.name}: this plan collects all {number:,} records on the driver of Spark, whose memory may "
+            f"{table.source.name}: this plan collects all {number:,} records on the Spark driver, whose memory may "
             f"hold about {most:,}.",
             hint="use a recoding, or a method that makes its classes block by block: docs/how-to/use-spark.md says "
             "which; or raise SHOAL_MEMORY",

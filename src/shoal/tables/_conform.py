@@ -26,12 +26,12 @@ _WRONG = {
     "unreadable": ("not a {}", "not {}s"),
     "not finite": ("not a finite number", "not finite numbers"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
-    "below": ("not above 0, and a record stands for somebody", "not above 0, and a record stands for somebody"),
+    "below": ("not above 0, but every record stands for somebody", "not above 0, but every record stands for somebody"),
 }
 # taking each for a person of its own would make crowds look larger than they are
 _NOBODY = (
-    "and a record without a {} may be of one that is counted already; fill the keys in, or leave these records out "
-    'with `missing = "drop"`'
+    "and a record without a {} may belong to one that is already counted; fill in the keys, or leave these records "
+    'out with `missing = "drop"`'
 )
 # the engines' own conversions differ (Spark takes 1d for a number), so the text is looked at first
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -59,7 +59,7 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
         _judge(table, readings[attribute.name], found, problems)
         empty = found[f"{attribute.name}/missing"] == found["records"]
         if empty and not allow_empty and not attribute.role.left_out:
-            problems.add(f'column `{attribute.name}` has no value in any record; `role = "drop"` leaves it out')
+            problems.add(f'column `{attribute.name}` has no value in any record; set `role = "drop"` to leave it out')
     typed = table.expression.mutate(**{name: key(reading.value(found)) for name, reading in readings.items()})
     for attribute in schema:
         if readings[attribute.name].problem is None:
@@ -237,7 +237,7 @@ def _check_households(table: Table, typed: ir.Table, schema: Schema) -> None:
     if number:
         who = "1 person is" if number == 1 else f"{number:,} persons are"
         raise SchemaError(
-            f"column `{schema.household}`: {who} in several households; a household must hold its persons whole",
+            f"column `{schema.household}`: {who} in several households; a person may belong to only one household",
             hint=f"give every value of `{schema.person}` one value of `{schema.household}`, such as the latest",
         )
 

@@ -350,7 +350,7 @@ class _Tuples:
         rows = fetched(self.table, self.stored.order_by(self.keys))
         self.table.engine.forget(self.stored)
         if any(rows[name].null_count for name in self.keys):
-            raise DataError(f"{self.table.source.name} changed while it was read.")
+            raise DataError(f"{self.table.source.name} changed while it was being read.")
         maps = [hierarchy.codes[level] for hierarchy, level in zip(self.hierarchies, self.levels, strict=True)]
         return Frequencies(
             hierarchies=tuple(h.above(level) for h, level in zip(self.hierarchies, self.levels, strict=True)),

@@ -162,12 +162,12 @@ def _lack(raised: Exception) -> tuple[str, str | None] | None:
         return "the disk is full", "free some space on it, or use another"
     if "maxResultSize" in text:
         return (
-            "more records would come to the driver of Spark than spark.driver.maxResultSize allows",
+            "the Spark driver would receive more records than spark.driver.maxResultSize allows",
             "raise it and the driver's memory, or use a method and promises whose work stays on the executors: "
             "docs/how-to/use-spark.md lists them",
         )
     if "Checkpoint block" in text:
-        return "an executor of Spark died, and records that it had stored were lost with it", "try again"
+        return "a Spark executor died, and records that it had stored were lost with it", "try again"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
     said = _said(text, _MACHINE)
@@ -178,9 +178,9 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
     """Return a sentence for an engine's error and a hint, from its type and known phrases."""
     kind, text = type(raised).__name__, str(raised)
     if any(phrase in text.lower() for phrase in _CUT):
-        return "the connection to the database was cut", "is the server running? Try again when it is"
+        return "the connection to the database was lost", "is the server running? Try again when it is"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
-        return "permission was denied", None
+        return "permission denied", None
     if (said := _said(text, _SYSTEM)) is not None:
         return said, None
     if "ModuleNotFoundError: No module named" in text:
@@ -193,7 +193,7 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
 
 def _said(text: str, phrases: Sequence[str]) -> str | None:
     """Return a sentence with the first phrase of the system that is in a text."""
-    return next((f"the system refuses: {phrase.lower()}" for phrase in phrases if phrase in text), None)
+    return next((f"the operating system reports: {phrase.lower()}" for phrase in phrases if phrase in text), None)
 
 
 def check_names(names: Sequence[object], source: str) -> None:

@@ -215,10 +215,10 @@ def _writer(destination: str | Path, asked: str | None) -> Format:
             ends = Path(destination).suffix.lower()
             kin = next((each for each in files() if ends in each.endings and each.written), None)
             if kin is not None:
-                told = f"files with the ending `{ends}` are read, but not written."
+                told = f"files that end in `{ends}` can be read, but not written."
                 raise ParameterError(told, hint=f"write `{kin.written[0]}`")
             raise ParameterError(
-                "the name of the destination does not show which `format` to write.", hint=f"one of {', '.join(known)}"
+                "the name of the destination does not say which `format` to write.", hint=f"one of {', '.join(known)}"
             )
         return found
     if asked not in known:
@@ -272,7 +272,7 @@ def _copy_of(source: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     path = _from_web(parts, folder)
     if parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1"):
         return path, ()
-    return path, (f"{path.name} came over a connection that others can read and change: use https",)
+    return path, (f"{path.name} was downloaded over a connection that others can read and change: use https",)
 
 
 def _split(address: str) -> SplitResult:
@@ -282,7 +282,7 @@ def _split(address: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise DataError("the address is not complete.", hint="for example https://example.org/people.csv")
+    raise DataError("the address is incomplete.", hint="for example https://example.org/people.csv")
 
 
 def _standard_input(folder: Path) -> Path:
@@ -327,13 +327,15 @@ def _from_web(parts: SplitResult, folder: Path) -> Path:
             length = answer.headers.get("Content-Length")
             size = _copied(answer, path, shown)
             if length is not None and length.isdigit() and size != int(length):
-                raise DataError(f"{shown} broke off after {size:,} of {int(length):,} bytes.", hint="try again")
+                raise DataError(
+                    f"the download of {shown} stopped after {size:,} of {int(length):,} bytes.", hint="try again"
+                )
     except HTTPError as error:
         raise DataError(f"{shown} cannot be read: the server answers {error.code} ({error.reason}).") from None
     except URLError as error:
         raise DataError(f"{shown} cannot be read: {_reason(error.reason)}.") from None
     except HTTPException:
-        raise DataError(f"{shown} cannot be read: the answer breaks off, or is not HTTP.") from None
+        raise DataError(f"{shown} cannot be read: the response breaks off, or is not HTTP.") from None
     return path if path.suffix else _with_ending(path)
 
 
@@ -344,7 +346,7 @@ def _no_downgrade() -> Any:
     class Redirects(HTTPRedirectHandler):
         def redirect_request(self, request: Any, *others: Any) -> Any:
             if request.type == "https" and urlsplit(others[-1]).scheme != "https":
-                raise URLError("it points on to a connection that is not encrypted")
+                raise URLError("it redirects to a connection that is not encrypted")
             return super().redirect_request(request, *others)
 
     return Redirects
@@ -357,11 +359,11 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
     from pyarrow import fs
 
     shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
-    with _copying(shown, hint="credentials and the region are those of the usual settings, such as AWS_PROFILE"):
+    with _copying(shown, hint="credentials and the region come from the usual settings, such as AWS_PROFILE"):
         store, place = fs.FileSystem.from_uri(address)
         found = store.get_file_info(place)
         if found.type is fs.FileType.NotFound:
-            raise DataError(f"{shown} does not exist, or may not be seen.")
+            raise DataError(f"{shown} does not exist, or you are not allowed to see it.")
         target = folder / base_name(parts.path)
         if found.type is fs.FileType.File:
             with store.open_input_stream(place) as stream:
@@ -412,4 +414,4 @@ def _reason(error: object) -> str:
         return "there was no answer in time"
     if isinstance(error, str):
         return error
-    return (getattr(error, "strerror", None) or "the place cannot be reached, or refuses").lower()
+    return (getattr(error, "strerror", None) or "it cannot be reached, or access is refused").lower()

@@ -165,7 +165,7 @@ def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home:
     held = Holders.of(pairs % number, pc.list_parent_indices(lists).to_numpy(), pairs // number, len(lists))
     holders = replace(held, homes=homes, times=times)
     if int(holders.records.sum()) != int(counts.sum()):
-        raise DataError(f"{table.source.name} changed while it was read.")
+        raise DataError(f"{table.source.name} changed while it was being read.")
     return Profiles(holders=holders, persons=persons, pairs=lists, column=column)
 
 

@@ -99,7 +99,7 @@ class Executors:
             made = _reports(frame, functools.partial(_write_part, str(attempts), token))
             if any("unshared" in each for each in made):
                 raise OutputError(
-                    "the executors of Spark do not see the folder that the release is written to.",
+                    "the Spark executors do not see the folder that the release is written to.",
                     hint="write to a folder that the driver and all executors share under one path, such as a mounted "
                     "NFS, HDFS or S3 one",
                 )
@@ -128,7 +128,7 @@ class Executors:
             found = _reports(tasks, functools.partial(_look_at, names, look))
         if any("unshared" in each for each in found):
             raise InputError(
-                "the executors of Spark do not see the files of the release",
+                "the Spark executors do not see the files of the release",
                 hint="verify it in a folder that the driver and all executors share, or without `spark`",
             )
         return sorted(found, key=lambda each: int(each["task"]))

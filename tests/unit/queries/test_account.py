@@ -54,7 +54,7 @@ def test_what_is_left_is_exact_and_the_next_release_is_refused(account: shoal.Ac
     assert str(account.standing.spent) == "epsilon 2, delta 0.000002"
     least = shoal.DifferentialPrivacy(epsilon="1e-12", delta="1e-9")
     with pytest.raises(
-        AccountSpent, match=r"does not allow this release.*epsilon 0, delta 0.000008 is left"
+        AccountSpent, match=r"is not enough for this release.*epsilon 0, delta 0.000008 is left"
     ) as refused:
         shoal.anonymize(table(), least, account=account)
     assert refused.value.exit_code == 2

@@ -134,7 +134,7 @@ def test_a_ledger_never_changes_what_it_counts(tmp_path: Path) -> None:
     assert again.standing("*").spent == Loss.of_rho("0.001")
     again.close()
     pure = Ledger.create(tmp_path / "pure", budget=Loss.of(1))
-    with pytest.raises(ParameterError, match="a budget of rho means nothing"):
+    with pytest.raises(ParameterError, match="it cannot hold a budget in rho"):
         pure.set_budget("bob", Loss.of_rho(1))
     pure.close()
     accounts = Accounts()

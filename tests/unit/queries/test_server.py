@@ -301,7 +301,7 @@ class TestRefusals:
         desk = vault.desk(ledger)
         desk.rehearse()
         monkeypatch.setattr(Laplace, "release_all", fail)
-        with pytest.raises(ShoalError, match="nothing is spent") as refused:
+        with pytest.raises(ShoalError, match="nothing was spent") as refused:
             desk.rehearse()
         assert CANARY not in str(refused.value)
         ledger.close()
@@ -335,7 +335,7 @@ class TestClient:
             Client(address, "token")
 
     def test_a_vault_that_is_not_there_says_that_the_cost_may_be_spent(self) -> None:
-        with pytest.raises(InputError, match="the cost may be spent"):
+        with pytest.raises(InputError, match="the cost may have been charged"):
             Client("http://127.0.0.1:9", "token").count(epsilon=1)
 
     def test_errors_arrive_as_they_were_raised(self, client: Client) -> None:

@@ -414,7 +414,7 @@ def test_people_are_not_looked_up_by_numbers_which_are_written_in_many_ways(
     schema = Schema(attributes=(Attribute(name="id", role=Role.IDENTIFIER, kind=kind), AGE))
     session = Session(shoal.read(pa.table({"id": values, "age": [30, 40, 50]}), schema=schema), 1, in_memory=in_memory)
     for person in ("1", "1.0", "01", "2024-01-01"):
-        with pytest.raises(SchemaError, match="people are looked up by texts"):
+        with pytest.raises(SchemaError, match="people can be looked up only by text"):
             session.look_up("id", person, "age", epsilon="0.5")
     assert session.standing.spent == Loss()
 

@@ -189,13 +189,17 @@ def test_a_ledger_knows_its_unit(tmp_path: Path) -> None:
 def test_a_ledger_of_another_unit_is_refused(records: int | None, tmp_path: Path) -> None:
     path = tmp_path / "study.ledger"
     session(2, 2, budget=1, ledger=path, records_per_person=3)
-    with pytest.raises(ParameterError, match=r"the ledger counts what is lost by one person .* at most 3 records"):
+    with pytest.raises(
+        ParameterError, match=r"the ledger counts the privacy loss of one person .* at most 3 of whose records"
+    ):
         session(2, 2, budget=1, ledger=path, records_per_person=records)
 
 
 def test_a_ledger_of_records_is_not_one_of_persons(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "study.ledger", budget=Loss.of(1)).close()
-    with pytest.raises(ParameterError, match="the ledger counts what is lost by one record; this table asks for one p"):
+    with pytest.raises(
+        ParameterError, match="the ledger counts the privacy loss of one record; this table needs one for one p"
+    ):
         session(2, 2, budget=1, ledger=tmp_path / "study.ledger")
 
 

@@ -66,7 +66,7 @@ def test_columns_with_the_same_name_are_said(tmp_path):
     table = shoal.read(path)
     assert table.columns == ("age", "age_2", "column_3")
     assert table.notes == (
-        "people.csv: 2 columns have no name or that of another and got a new one: `age_2`, `column_3`",
+        "people.csv: 2 columns have no name or a duplicate one and were renamed: `age_2`, `column_3`",
     )
 
 
@@ -90,7 +90,7 @@ def test_questions_as_names_are_cut_and_said(tmp_path):
     table = shoal.read(path)
     assert max(map(len, table.columns)) < 90
     assert len(set(table.columns)) == 3
-    assert "2 columns have a very long name and got a new one" in table.notes[0]
+    assert "2 columns have a very long name and were renamed" in table.notes[0]
 
 
 def test_a_name_that_may_be_all_the_data_is_not_shown(tmp_path):
@@ -111,7 +111,7 @@ def test_a_title_above_the_table_is_left_out_and_said(tmp_path, title):
     table = shoal.read(path)
     assert table.columns == COLUMNS
     assert table.to_arrow()["Name"].to_pylist() == ["Ada", "Grace", "Emmy"]
-    assert "above the table, and left out" in table.notes[0]
+    assert "above the table and were left out" in table.notes[0]
     assert "Liste" not in "".join(table.notes)
 
 

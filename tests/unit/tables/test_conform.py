@@ -125,7 +125,9 @@ def test_any_name_of_a_column_works(name: str) -> None:
 
 def test_a_weight_of_nobody_is_refused() -> None:
     weight = Attribute(name="w", role=Role.WEIGHT)
-    with pytest.raises(SchemaError, match=r"column `w`: 2 values are not above 0, and a record stands for somebody"):
+    with pytest.raises(
+        SchemaError, match=r"column `w`: 2 values are not above 0, but every record stands for somebody"
+    ):
         read(pa.table({"w": [1.5, 0.0, -2.0]})).with_schema(Schema(attributes=(weight,)))
     with pytest.raises(SchemaError, match=r"column `w`: 1 value is missing"):
         read(pa.table({"w": [1.5, None]})).with_schema(Schema(attributes=(weight,)))

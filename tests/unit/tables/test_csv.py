@@ -53,7 +53,7 @@ def test_a_header_alone_is_refused(file: Path) -> None:
 
 def test_rows_of_another_length_are_counted_and_numbered(file: Path) -> None:
     file.write_text(f"age,city\n1,a\n2\n3,b\n4,c,{SECRET}\n")
-    assert "2 rows do not have 2 fields like the header: rows 3, 5." in refused(file)
+    assert "2 rows do not have 2 fields as the header does: rows 3, 5." in refused(file)
 
 
 def test_a_quote_that_never_closes_is_refused(file: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_quote_that_never_closes_is_refused(file: Path) -> None:
 def test_a_quote_that_never_closes_in_a_large_file_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 1000)
     file.write_text('age,city\n1,a\n2,"b\n' + "3,c\n" * 1000)
-    assert "a record is longer than" in refused(file)
+    assert "a record near row 3 is longer than" in refused(file)
 
 
 def test_a_quote_that_never_closes_in_the_header_shows_no_data(file: Path) -> None:

@@ -25,7 +25,7 @@ def test_the_words_of_an_engine_are_not_passed_on() -> None:
 def test_what_the_system_says_is_passed_on_in_its_words_alone(number: int) -> None:
     with pytest.raises(DataError) as caught, quiet("a.csv"):
         raise duckdb.IOException(f'Could not write file "Xq7canary": {os.strerror(number)}')
-    assert str(caught.value) == f"a.csv: the system refuses: {os.strerror(number).lower()}."
+    assert str(caught.value) == f"a.csv: the operating system reports: {os.strerror(number).lower()}."
 
 
 def test_the_error_can_be_chosen() -> None:

@@ -143,5 +143,5 @@ def test_codes_go_only_from_and_into_files_that_have_them(survey, tmp_path):
     for path, like in (("back.csv", survey), ("back.sav", "survey.csv")):
         with pytest.raises(ParameterError, match="`like` cannot be used"):
             write(table, tmp_path / path, like=like)
-    with pytest.raises(ParameterError, match="are read, but not written"):
+    with pytest.raises(ParameterError, match="can be read, but not written"):
         write(table, tmp_path / "back.xls")

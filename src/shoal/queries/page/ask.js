@@ -16,7 +16,7 @@ async function call(method, path, body) {
   try {
     answer = await fetch(path, { method, headers: { authorization: `Bearer ${token}`, "content-type": "application/json" }, body: body && JSON.stringify(body) });
   } catch {
-    throw ["the vault does not answer"];
+    throw ["the vault is not responding"];
   }
   const content = await answer.json().catch(() => null);
   if (!answer.ok) throw [...(content?.problems ?? [`the vault answered ${answer.status}`]), ...(content?.hint ? [content.hint] : [])];
@@ -88,7 +88,7 @@ async function estimate() {
     const found = await call("POST", "/v1/estimate", question());
     if (mine !== latest) return;
     const enough = Number(found.cost.epsilon) <= Number(found.left.epsilon) && Number(found.cost.delta) <= Number(found.left.delta);
-    $("#estimate").textContent = `${found.query}. Costs ${amount(found.cost)} of ${amount(found.left)} that are left. The answer: ${found.accuracy ?? "only the answer itself tells how wrong it may be"}.${enough ? "" : " Your budget may not be enough."}`;
+    $("#estimate").textContent = `${found.query}. Costs ${amount(found.cost)}; ${amount(found.left)} is left. The answer: ${found.accuracy ?? "how wrong it may be is known only once it is given"}.${enough ? "" : " Your budget may not be enough."}`;
     $("#estimate").className = enough ? "" : "bad";
     button.disabled = false;
   } catch (problems) {

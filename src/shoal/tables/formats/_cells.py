@@ -50,18 +50,19 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     first = rows[0]
     if _is_record(rows):
         names = tuple(f"column_{number}" for number in range(1, len(first) + 1))
-        told = "the first row looks like a record, not like names, so columns are called column_1, column_2 and so on"
+        told = "the first row looks like a record, not names, so the columns are named column_1, column_2 and so on"
         return Header(columns=names, present=False, notes=(told,))
     columns = distinct_names(first)
     cut = [new for new, old in zip(columns, first, strict=True) if len(old) > len(new)]
     other = [new for new, old in zip(columns, first, strict=True) if new != old and new not in cut]
-    return Header(columns=columns, notes=(*_told("no name or that of another", other), *_told("a very long name", cut)))
+    return Header(columns=columns, notes=(*_told("no name or a duplicate one", other), *_told("a very long name", cut)))
 
 
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Say which columns got new names."""
-    few = "1 column has" if len(names) == 1 else f"{len(names)} columns have"
-    return (f"{few} {what} and got a new one: {quoted(names)}",) if names else ()
+    one = len(names) == 1
+    few, were = ("1 column has", "was") if one else (f"{len(names)} columns have", "were")
+    return (f"{few} {what} and {were} renamed: {quoted(names)}",) if names else ()
 
 
 def titles(rows: Sequence[Sequence[str]]) -> int:
@@ -88,8 +89,8 @@ def titles(rows: Sequence[Sequence[str]]) -> int:
 
 def told_of_titles(above: int) -> tuple[str, ...]:
     """Say that lines were left out; never what they say."""
-    several = f"first {above} lines are a title" if above > 1 else "first line is a title"
-    return (f"the {several} above the table, and left out",) if above else ()
+    several, were = (f"first {above} lines are", "were") if above > 1 else ("first line is", "was")
+    return (f"the {several} a title above the table and {were} left out",) if above else ()
 
 
 def _heads(rows: Sequence[Sequence[str]]) -> bool:

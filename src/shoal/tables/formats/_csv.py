@@ -195,7 +195,7 @@ class CsvText:
             raise self.stream.failure
         if self.broken:
             raise DataError(
-                f"{name}: near row {self.number + 2:,} a record is longer than {BLOCK >> 20} MB.",
+                f"{name}: a record near row {self.number + 2:,} is longer than {BLOCK >> 20} MB.",
                 hint="perhaps a quote is opened there and never closed",
             )
         if not self.ended:
@@ -207,7 +207,7 @@ class CsvText:
             several = len(ragged) > 1
             raise DataError(
                 f"{name}: {len(ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
-                f"fields like the header: {'rows' if several else 'row'} {shown}{more}.",
+                f"fields as the header does: {'rows' if several else 'row'} {shown}{more}.",
                 hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter",
             )
         if not self.number:

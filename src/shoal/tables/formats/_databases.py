@@ -172,7 +172,8 @@ def _relation(cursor: Any, table: str) -> str:
         raise DataError(f"the database has no table `{table}`.")
     if len(found) > 1:
         raise DataError(
-            f"the database has {len(found)} tables that `{table}` may mean.", hint=f"for example {sorted(found)[0]}"
+            f"`{table}` is ambiguous: it may mean {len(found)} tables of the database.",
+            hint=f"for example {sorted(found)[0]}",
         )
     return next(iter(found))
 

@@ -42,14 +42,16 @@ class Excel(FileFormat):
         filled = [row for row in rows if any(cell not in ("", None) for cell in row)]
         if len(filled) < 2:
             others = ", ".join(name for name in names if name != (options.table or names[0]))
-            hint = f"its other sheets are {others}: choose one" if others else None
-            raise DataError(f"the sheet that was read of {path.name} has no records.", hint=hint)
+            hint = f"choose one of its other sheets: {others}" if others else None
+            raise DataError(f"the sheet that was read from {path.name} has no records.", hint=hint)
         above = titles([[str(cell) for cell in row] for row in filled[:1000]])
         table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
         notes: tuple[str, ...] = ()
         if len(names) > 1 and options.table is None:
             others = ", ".join(names[1 : _LISTED + 1]) + ", ..." * (len(names) > _LISTED + 1)
-            notes = (f"{path.name} holds {len(names)} sheets; the first was read. `table` names another: {others}",)
+            notes = (
+                f"{path.name} holds {len(names)} sheets; the first was read. Choose another with `table`: {others}",
+            )
         notes += tuple(f"{path.name}: {note}" for note in told_of_titles(above))
         source = Source(kind=self.name, name=path.name, path=path, first_row=above + 2)
         return staged(table, source, notes=notes)

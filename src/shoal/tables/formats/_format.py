@@ -64,7 +64,7 @@ class Format(ABC):
         """Return this format as it writes a table that came from another file: with that file's codes and labels."""
         raise ParameterError(
             f"`like` cannot be used to write {self.title} from `{original.suffix}`.",
-            hint="codes and their labels are taken from a Stata or SPSS file into a Stata or SPSS file",
+            hint="codes and their labels can be carried over only from a Stata or SPSS file to a Stata or SPSS file",
         )
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:

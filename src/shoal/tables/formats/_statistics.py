@@ -45,7 +45,7 @@ class _Statistics(FileFormat):
     def unfit(self, table: Table) -> Iterable[str]:
         for name in table.columns:
             if _NAME.fullmatch(name) is None:
-                yield f"column `{name}`: names in {self.title} are at most 32 letters, digits and underscores"
+                yield f"column `{name}`: names in {self.title} consist of at most 32 letters, digits and underscores"
 
     def save(self, table: Table, path: Path) -> None:
         frame = table.to_pandas()

@@ -41,7 +41,7 @@ def plan(*models, schema: Schema = SCHEMA, **parameters) -> shoal.Plan:
         ({"k": "many"}, "`k` of `DPMicroaggregation` must be an integer"),
         ({"sets": "some"}, "`sets` of `DPMicroaggregation` must be one of"),
         ({"sets": ("age", "sex")}, "lists of columns"),
-        ({"sets": [["age", "age"]]}, "different names of columns"),
+        ({"sets": [["age", "age"]]}, "different column names"),
         ({"split": "half"}, "`split` of `DPMicroaggregation` must be one of"),
         ({"split": {"age": 0}}, r"`split\[age\]` of `DPMicroaggregation` must be in"),
         ({"reference_points": 0}, "`reference_points` of `DPMicroaggregation` must be an integer"),
