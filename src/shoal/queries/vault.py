@@ -74,7 +74,7 @@ class Vault:
         ``account`` names the account of the table, from which releases are paid as well.
         """
         if (budget is None) == (account is None):
-            raise ParameterError("a vault needs either a `budget` of its own or the `account` of its table.")
+            raise ParameterError("a vault needs either its own `budget` or the `account` of its table.")
         folder, schema = Path(folder), Path(schema).absolute()
         described = load(schema)
         if described.guessed:
