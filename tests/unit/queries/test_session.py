@@ -123,7 +123,7 @@ class TestFigures:
 
     @pytest.mark.parametrize("paid", [{"scale": 1}, {"epsilon": 1, "scale": 1}, {"rho": 1}])
     def test_a_refined_prior_is_paid_in_epsilon_alone(self, session: Session, paid: dict[str, int]) -> None:
-        with pytest.raises(ParameterError, match="is paid in `epsilon`"):
+        with pytest.raises(ParameterError, match="must be paid for in `epsilon`"):
             session.count(prior=NumericPrior.uniform(0, 8000, step=10), **paid)
 
     def test_a_prior_is_refined(self, session: Session) -> None:
