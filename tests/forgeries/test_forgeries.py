@@ -496,3 +496,37 @@ def _dropped(content: forger.Content, columns: list[str]) -> None:
     (step,) = (each for each in content["steps"] if each["step"] == "dropped")
     step["left_out"] = columns
     step["description"] = Event.from_json(step).describe()
+
+
+#: figures and words of steps that the files contradict, by release
+CONTRADICTED: dict[str, dict[str, dict[str, object]]] = {
+    "generalize": {
+        "ordered": {"by": "chance, and nobody can ever learn anything from it"},
+        "generalized": {"levels": [9, 9, 9, 9]},
+    },
+    "generalize, cells": {
+        "pseudonymized": {"algorithm": "random numbers that nobody keeps, not"},
+        "generalized": {"columns": []},
+    },
+    "mdav, groups": {"classed": {"smallest": 5_000, "largest": 9_000}},
+    "anatomy": {"classed": {"classes": 15, "smallest": 8, "largest": 12}},
+    "ir-swap": {"ranked": {"largest": 9, "smallest": 9}},
+    "slice, found": {"sliced": {"groups": [["age", "class pain"], ["workclass", "diagnosis", "charge"]]}},
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTED)
+def test_a_step_that_is_described_as_it_reads_must_be_true_of_the_files(
+    name: str, releases: Callable[[str], Path], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    original = releases(name)
+    record_property("forgeries tried", len(CONTRADICTED[name]))
+    for step, figures in CONTRADICTED[name].items():
+        work = forger.copied(original, tmp_path / step)
+        content = forger.read(work)
+        forged = next(each for each in content["steps"] if each["step"] == step)
+        forged |= figures
+        forged["description"] = Event.from_json(forged).describe()
+        forger.write(work, content, pages=False)
+        failed = [check.detail for check in shoal.verify(work, rendered=False).checks if not check.passed]
+        assert f"the step `{step}` states what the release contradicts" in failed

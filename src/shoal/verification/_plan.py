@@ -18,6 +18,9 @@ from shoal.guarantees import (
     Decision,
     Event,
     Evidence,
+    Ordered,
+    Pseudonymized,
+    Step,
     checked,
     column,
     randomness,
@@ -46,6 +49,9 @@ _REPEATED = {
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
+
+#: steps, and a word in each that is always the same
+_WORDS = (("ordered", "by", Ordered().by), ("pseudonymized", "algorithm", Pseudonymized(columns=()).algorithm))
 
 #: what an account rounds up to: whole units of epsilon, of delta and of rho
 _UNITS = (Fraction(1, 10**12), Fraction(1, 10**18), Fraction(1, 10**12))
@@ -239,6 +245,8 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
             return False, "the suppressed records do not add up"
     if not _coarse_enough(plan, evidence):
         return False, "the step `coarsened` does not fit the columns and levels of the release"
+    if contradicted := _contradicted(evidence):
+        return False, f"the step `{contradicted}` states what the release contradicts"
     return True, f"{len(certificate.steps)} steps, each described as it is"
 
 
@@ -254,6 +262,47 @@ def _coarse_enough(plan: Brief, evidence: Evidence) -> bool:
         for step in evidence.steps("coarsened")
         for name, floor in zip(step["columns"], step["levels"], strict=True)
     )
+
+
+def _contradicted(evidence: Evidence) -> str | None:
+    """Return the name of a step whose words or figures cannot be true of these files, however it is described."""
+    for name, word, always in _WORDS:
+        if any(step[word] != always for step in evidence.steps(name)):
+            return name
+    for step in evidence.steps("generalized"):
+        columns, levels, heights = step["columns"], step["levels"], step["heights"]
+        known = [name for name in evidence.plan.schema.names if name in columns]
+        if not known or list(columns) != known or not len(levels) == len(heights) in (0, len(columns)):
+            return "generalized"
+        if not all(0 <= level <= height for level, height in zip(levels, heights, strict=True)):
+            return "generalized"
+    tables = [{each.name for each in data.columns} - {data.class_column} for data in evidence.certificate.tables]
+    for step in evidence.steps("sliced"):
+        sliced = sorted(name for group in step["groups"] for name in group)
+        apart = all(any(names <= {*group} for group in step["groups"]) for names in tables)
+        if not apart or sliced != sorted(name for names in tables for name in names):
+            return "sliced"
+    wrong = (str(step["step"]) for step in evidence.steps("classed", "ranked") if not _possible(step, evidence))
+    return next(wrong, None)
+
+
+def _possible(step: Step, evidence: Evidence) -> bool:
+    """Return whether there can be so many classes of these sizes; where each record shows its class, there must be."""
+    names = list(step["columns"]) if "columns" in step else [step["column"]]
+    number, smallest, largest = step.get("classes", step.get("clusters", 0)), step["smallest"], step["largest"]
+    holding = [data for data in evidence.certificate.tables if {*names} <= {each.name for each in data.columns}]
+    if not names or len({*names}) < len(names) or not holding:
+        return False
+    data = holding[0]
+    if not (1 <= smallest <= largest and number * smallest <= data.records <= number * largest):
+        return False
+    if data.class_column is not None:
+        found = evidence.counted(data, [data.class_column]).counts
+        return bool((number, smallest, largest) == (len(found), found.min(), found.max()))
+    if step.get("form") in ("microaggregated", "generalized"):  # classes that look alike are seen as one
+        found = evidence.counted(data, names).counts
+        return bool(number >= len(found) and smallest <= found.min())
+    return True
 
 
 def _persons(plan: Brief, evidence: Evidence) -> Decision:
