@@ -145,7 +145,7 @@ def read_arx_project(path: str | Path, *, partly: bool = False) -> ArxProject:
             return _Reader(file).project(partly=partly)
     except (OSError, zipfile.BadZipFile, UnicodeDecodeError, ET.ParseError, KeyError, ValueError, csv.Error):
         raise InputError(
-            f"`{path.name}` cannot be read as a project of ARX.", hint="save it with ARX 3 or newer; it ends in .deid"
+            f"`{path.name}` cannot be read as an ARX project.", hint="save it with ARX 3 or newer; it ends in .deid"
         ) from None
 
 
@@ -168,7 +168,7 @@ class _Reader:
         models = [model for each in config.iter("criterion") if (model := self._model(each.text or "", kinds))]
         metric = (config.findtext("metric") or "Loss").strip()
         if "loss" not in metric.lower():
-            self._notes.append("another quality model is used: the search minimises the loss")
+            self._notes.append("the project uses another quality model; here the search minimises the loss")
         if self._left and not partly:
             self._left.raise_as(InputError, hint="leave these out with --partly, and see what that means")
         self._notes += [f"left out: {each}" for each in self._left.found]
@@ -206,7 +206,7 @@ class _Reader:
         if domain is not None:
             kind = Kind.ORDINAL
         elif written in _AS_TEXT:
-            self._notes.append(f"column `{name}` is read as text: its {written} type is not carried")
+            self._notes.append(f"column `{name}` is read as text: its {written} type is not carried over")
         rule, ref = None, entry.findtext("ref")
         if ref is None and role is Role.SENSITIVE:
             ref = f"hierarchies/{name}.csv"  # ARX stores the hierarchy of a sensitive column and does not name it
@@ -232,7 +232,9 @@ class _Reader:
             return
         self._aggregates[column.name] = known
         if (entry.findtext("microAggregationIgnoreMissingData") or "true").strip() == "false":
-            self._notes.append(f"column `{column.name}`: missing values do not count in its {known}; there they did")
+            self._notes.append(
+                f"column `{column.name}`: missing values are ignored in its {known}; in ARX they were counted"
+            )
         if column.hierarchy is None:
             self._levels[column.name] = 1
         else:
@@ -281,9 +283,11 @@ class _Reader:
                     self._left.add(f"`{written.strip()}`: the order of that column is not known here; declare `values`")
                     return None
                 if name in _COMPARING:
-                    self._notes.append(f"{name} compares with the released table here, in ARX with the original")
+                    self._notes.append(
+                        f"{name} compares with the released table here, and with the original table in ARX"
+                    )
                 return from_parameters(name, asked)
-        self._left.add(f"the privacy model `{written.strip()}` has no counterpart that is imported")
+        self._left.add(f"the privacy model `{written.strip()}` cannot be imported")
         return None
 
 

@@ -208,7 +208,7 @@ class _Worker:
         if not line:
             code = self.process.wait()
             raise WorkFailed(
-                f"the process that did the work ended before it was done (exit code {code})",
+                f"the worker process ended before it had finished (exit code {code})",
                 hint="was there enough memory?",
             )
         return dict(json.loads(line))

@@ -156,8 +156,8 @@ def _temporary_place() -> Path:
             continue
         if not Path(given).is_dir() or not os.access(given, os.W_OK | os.X_OK):
             raise OutputError(
-                f"the folder that {name} names does not exist or cannot be written to.",
-                hint=f"make it, or let {name} name another; temporary files may hold personal data",
+                f"the folder named by {name} does not exist or cannot be written to.",
+                hint=f"create it, or set {name} to another folder; temporary files may hold personal data",
             )
         return Path(given).absolute()
     return Path(tempfile.gettempdir())

@@ -49,7 +49,7 @@ def create(
     neighbours: Annotated[
         str,
         Option(
-            help="add-remove: whether somebody is in the table is hidden. replace: only what the record says; noisy "
+            help="add-remove: hides whether somebody is in the table. replace: hides only what the record says; noisy "
             "data sets promise no more, and everything else then costs twice its epsilon."
         ),
     ] = "add-remove",
@@ -78,13 +78,13 @@ def create(
         _output.print_json({"account": folder, "budget": str(budget), "unit": str(unit)})
         return
     _output.line(f"Opened the account {folder} with the budget {budget}.", style="bold")
-    _output.line(f"It counts what is lost by {unit}.")
+    _output.line(f"It counts the privacy loss of {unit}.")
     if budget.rho_units:
         _output.line(f"Adding up rho, it keeps epsilon {epsilon}, delta {delta} in all.")
     if unit.column is None:
         _output.line(SEVERAL)
-    _output.line("Give it to every release with --account, and to the vault of the table.")
-    _output.line("What is released without it, or from another account, it cannot know.")
+    _output.line("Pass it to every release with --account, and to the table's vault.")
+    _output.line("It cannot know about releases made without it or paid from another account.")
 
 
 @account.command("show")
@@ -113,7 +113,7 @@ def show(
         )
         return
     show_budgets({"all together" if name == "*" else name: one for name, one in standings.items()})
-    _output.line(f"It counts what is lost by {unit}.")
+    _output.line(f"It counts the privacy loss of {unit}.")
     if standings["*"].budget.rho_units:
         _in_epsilon(standings["*"])
     _output.line()
@@ -145,7 +145,7 @@ def follow(
     *,
     schema: _source.SchemaOption = None,
 ) -> None:
-    """Say that the table has changed and is still about the same people.
+    """Record that the table has changed and is still about the same people.
 
     What was spent stays spent; the history shows when the table changed.
     """

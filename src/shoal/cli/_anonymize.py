@@ -28,24 +28,24 @@ _SECONDS = 5.0
 _COMPARED = 1_000_000
 
 METHODS = {
-    "specialize": "as fine as the neighbours allow; the default",
+    "specialize": "as detailed as similar records allow; the default",
     "generalize": "one level per column; the best one, with proof",
     "iterate": "one level per column, then another for what is left",
     "mondrian": "split at medians; intervals of equally many people",
     "subtree": "some values of a column coarser than others",
     "suppress": "single cells become *, as few as possible",
-    "mdav": "replace values by the middle of k near records",
-    "vmdav": "as mdav, with groups as large as the data has them",
-    "swap": "exchange values between k near records",
-    "ir-swap": "exchange values of k neighbours, column by column",
+    "mdav": "replace values with the centre of k similar records",
+    "vmdav": "as mdav, with group sizes that follow the data",
+    "swap": "swap values among k similar records",
+    "ir-swap": "swap values among k neighbours, column by column",
     "anatomy": "two tables: who is in which class, and its values",
     "bucketize": "classes in which every secret keeps its share",
-    "t-microaggregate": "groups of near records that keep the promises",
+    "t-microaggregate": "groups of similar records that keep the promises",
     "stochastic-closeness": "secrets randomised one by one",
-    "slice": "groups of columns, released apart",
+    "slice": "groups of columns, released separately",
     "truthful": "with --epsilon, --delta: real records, some left out",
     "truthful-tables": "the same, as many tables of a few columns",
-    "dp-microaggregation": "with --epsilon: noisy averages of near records",
+    "dp-microaggregation": "with --epsilon: noisy averages of similar records",
 }
 
 EXAMPLES = """\b
@@ -79,7 +79,11 @@ def anonymize(
     ] = None,
     t: Annotated[
         list[str] | None,
-        Option("--t", metavar="COLUMN=T", help="COLUMN in every class within distance T of the whole table."),
+        Option(
+            "--t",
+            metavar="COLUMN=T",
+            help="The distribution of COLUMN in every class is within distance T of that in the whole table.",
+        ),
     ] = None,
     epsilon: Annotated[
         str | None,
@@ -94,7 +98,7 @@ def anonymize(
     ] = None,
     search_share: Annotated[
         str | None,
-        Option(help="The part of epsilon spent on choosing the generalisation; a good one by default."),
+        Option(help="The part of epsilon spent on choosing the generalisation; a sensible share by default."),
     ] = None,
     definition: Annotated[
         str | None,
@@ -128,7 +132,7 @@ def anonymize(
     ] = None,
     time_limit: Annotated[
         float | None,
-        Option(help="Seconds after which a search makes do with the best that it has; 15 by default, 0 for none."),
+        Option(help="Seconds after which a search settles for the best result so far; 15 by default, 0 for no limit."),
     ] = None,
     measure: Annotated[
         list[str] | None, Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default.")
@@ -137,8 +141,8 @@ def anonymize(
         list[str] | None,
         Option(
             metavar="NAME=TEXT",
-            help="What the report says of the release: title, purpose, controller, recipient, context, other_data or "
-            "review.",
+            help="What the report says about the release: title, purpose, controller, recipient, context, other_data "
+            "or review.",
         ),
     ] = None,
     population: Annotated[
@@ -148,7 +152,8 @@ def anonymize(
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
     forecast: Annotated[
-        bool, Option("--forecast", help="Say how wide noise would be, and stop: nothing is written, nothing is spent.")
+        bool,
+        Option("--forecast", help="Show how large the noise would be, and stop: nothing is written, nothing is spent."),
     ] = False,
     csv: Annotated[bool, Option("--csv", help="Also write data.csv.")] = False,
     pseudonym_key: Annotated[
@@ -219,7 +224,7 @@ def anonymize(
         write_file(private_report, release.private.to_json().encode(), private=True)
         _output.warning(f"{private_report.name} contains unprotected figures of the input; do not publish it.")
     if stopping.enough():
-        _output.warning("you stopped the search: this is the best release that it had found by then.")
+        _output.warning("you stopped the search: this is the best release found by then.")
     compared = plan is None and method is None and people is None and not stopping.enough()
     compared = compared and release.records <= _COMPARED
     instead = _one_level(release, data, key) if compared else None

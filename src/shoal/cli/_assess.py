@@ -74,7 +74,8 @@ def assess(
     data = file.described(schema)
     if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
         _output.warning(
-            f"{len(open_)} {'column' if len(open_) == 1 else 'columns'} with the role `decide` left out of the picture."
+            f"{'1 column' if len(open_) == 1 else f'{len(open_)} columns'} with the role `decide` "
+            f"{'was' if len(open_) == 1 else 'were'} left out of the assessment."
         )
     found = shoal.assess(
         data,

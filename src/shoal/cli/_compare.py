@@ -104,7 +104,7 @@ def compare(
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")
     limit = RISKS[risk].usual if highest_risk is None and risk in RISKS else highest_risk
     if limit is not None and not json:
-        said = "" if highest_risk is not None else " (the usual limit; --highest-risk sets another)"
+        said = "" if highest_risk is not None else " (the default limit; use --highest-risk to set another)"
         _output.line(f"The recommendation will be the most useful point with a risk of at most {_share(limit)}{said}.")
         _output.line()
     with _output.progress("Comparing") as progress, _output.searching("what is finished"):

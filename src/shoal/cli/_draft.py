@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   shoal draft patients.csv            then review patients.schema.toml
-  shoal draft patients.csv --edit     and be asked about what is not known
+  shoal draft patients.csv --edit     answer questions about what is unclear
   shoal draft patients.csv --private  for differential privacy: a template
 """
 
 _TITLES = {
     "identifier": "Names people: removed",
-    "person": "Says whose record it is: removed, and crowds count persons",
+    "person": "Says whose record it is: removed; group sizes count persons",
     "household": "Says whose household it is: removed",
     "drop": "Left out",
     "insensitive": "Harmless: released as it is",
     "weight": "Says how many people a record stands for: released as it is",
     "stratum": "Says where a record was drawn: others may know it",
     "sensitive": "Secret (sensitive): released as it is",
-    "quasi-identifier": "Others may know (quasi-identifiers): made coarser",
-    "decide": "To decide: nothing is released before you have",
+    "quasi-identifier": "May be known to others (quasi-identifiers): made coarser",
+    "decide": "To decide: nothing is released until you have decided",
 }
 _ANSWERS = {"k": "quasi-identifier", "s": "sensitive", "n": "identifier", "h": "insensitive", "d": "drop"}
 _QUESTION = "[k]nown to others  [s]ecret  [n]ames people  [h]armless  [d]rop  [q]uit"
@@ -112,7 +112,7 @@ def _asked(drafted: Draft) -> Draft:
     """Ask about the open columns one by one; an empty answer keeps what was proposed, and the end of input all."""
     questions = drafted.questions
     if questions:
-        _output.line("An empty answer keeps what stands in brackets.")
+        _output.line("An empty answer keeps what is in brackets.")
     for number, name in enumerate(questions, 1):
         role = drafted.schema[name].role
         _output.line(f"{number} of {len(questions)}: `{name}`", style="bold")
@@ -147,8 +147,10 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> Non
     _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
     if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
-        told = "1 column: say what it is" if count == 1 else f"{count} columns: say what they are"
-        _output.line(f"Caution alone decided about {told}, and the release\nkeeps more detail.")
+        roles, told = (
+            ("The role of 1 column was", "it is") if count == 1 else (f"The roles of {count} columns were", "they are")
+        )
+        _output.line(f"{roles} chosen out of caution alone: say what {told}, and the\nrelease keeps more detail.")
     _output.line()
     count = len(drafted.questions)
     if drafted.questions and again:
@@ -158,7 +160,7 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> Non
     _output.line(textwrap.fill(f"Wrote {target}. {guesses}", 80, break_long_words=False, break_on_hyphens=False))
     _output.line(f"  shoal anonymize {source} --k 5 --output release")
     if drafted.undecided:
-        _output.line("It asks for a decision first; `--undecided drop` leaves the open columns out.")
+        _output.line("It needs a decision first; `--undecided drop` leaves the undecided columns out.")
 
 
 def _fill_in(drafted: Draft, source: str, target: Path) -> None:
@@ -167,7 +169,7 @@ def _fill_in(drafted: Draft, source: str, target: Path) -> None:
     _output.line(f"Wrote {target}, from the names of the columns alone: no record was looked at.")
     if open_ := len(drafted.undecided):
         columns = "1 column" if open_ == 1 else f"{open_} columns"
-        _output.line(f"Fill in {columns}, not from the data; nothing is released before. Then run:")
+        _output.line(f"Fill in {columns}, but not from the data; nothing is released until then. Then run:")
     else:
         _output.line("Check what it says and remove the line `guessed = true`. Then run:")
     _output.line(f"  shoal anonymize {source} --epsilon 1 --delta 1e-5 --output release")

@@ -48,7 +48,7 @@ def estimate(
 ) -> None:
     """Estimate counts from all tables of a release together.
 
-    The standard errors say what noise does; that columns go together in a way that no table shows, they do not cover.
+    The standard errors cover the noise; they do not cover relationships between columns that no table shows.
     """
     import shoal
 
@@ -98,9 +98,9 @@ def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
             f"{name or 'all records':<40} {row['after']:>14,.1f} to {row['before']:,.1f}: times {row['factor']:.4f}"
         )
     if found.lost:
-        _output.line(f"Nothing was released of strata with a weight of {found.lost:,.1f}; no factor gives it back.")
+        _output.line(f"Nothing was released from strata with a weight of {found.lost:,.1f}; no factor can restore it.")
     _output.line(
-        f"Wrote {found.records.num_rows:,} records to {file}. The factors tell what was left out: think before you "
+        f"Wrote {found.records.num_rows:,} records to {file}. The factors reveal what was left out: think before you "
         "publish them."
     )
 

@@ -18,7 +18,7 @@ Examples:
 
 
 def import_project(
-    project: Annotated[Path, Argument(metavar="FILE", help="A project of ARX: a .deid file.")],
+    project: Annotated[Path, Argument(metavar="FILE", help="An ARX project: a .deid file.")],
     *,
     output: Annotated[Path, Option("--output", "-o", help="The folder to create for plan and hierarchies.")],
     partly: Annotated[bool, Option("--partly", help="Leave out what has no counterpart, and say so.")] = False,

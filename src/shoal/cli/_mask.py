@@ -36,37 +36,35 @@ def mask(
     *,
     output: Annotated[Path, Option("--output", "-o", help="The file to write: .csv or .parquet.")],
     recode: Annotated[
-        list[str] | None, Option(metavar="COLUMN:OLD=NEW,...", help="Put values together, the same everywhere.")
+        list[str] | None, Option(metavar="COLUMN:OLD=NEW,...", help="Merge values, in the same way everywhere.")
     ] = None,
     round_: Annotated[
         list[str] | None, Option("--round", metavar="COLUMN=STEP", help="Round to multiples of STEP.")
     ] = None,
     top: Annotated[
-        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values from LIMIT on become one value.")
+        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values of LIMIT or more become one value.")
     ] = None,
     bottom: Annotated[
-        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values up to LIMIT become one value.")
+        list[str] | None, Option(metavar="COLUMN=LIMIT", help="Values of LIMIT or less become one value.")
     ] = None,
     pram: Annotated[
-        list[str] | None, Option(metavar="COLUMN=KEEP", help="Draw values again; each stays with probability KEEP.")
+        list[str] | None, Option(metavar="COLUMN=KEEP", help="Redraw values; each stays with probability KEEP.")
     ] = None,
     invariant: Annotated[
         bool, Option("--invariant", help="With --pram: keep the expected number of every value.")
     ] = False,
     rank_swap: Annotated[
-        list[str] | None, Option(metavar="COLUMN=SHARE", help="Exchange values at most SHARE of all ranks away.")
+        list[str] | None, Option(metavar="COLUMN=SHARE", help="Swap values at most SHARE of all ranks apart.")
     ] = None,
     noise: Annotated[
         list[str] | None, Option(metavar="COLUMN,...=AMOUNT", help="Add normal noise of AMOUNT times the variance.")
     ] = None,
     swap_households: Annotated[
-        str | None, Option(metavar="COLUMN", help="Exchange the geography of whole households; COLUMN says which.")
+        str | None, Option(metavar="COLUMN", help="Swap the geography of whole households; COLUMN identifies them.")
     ] = None,
-    geography: Annotated[
-        str | None, Option(metavar="COLUMN,...", help="What households exchange, coarsest first.")
-    ] = None,
+    geography: Annotated[str | None, Option(metavar="COLUMN,...", help="What households swap, coarsest first.")] = None,
     risk: Annotated[
-        str | None, Option(metavar="COLUMN,...", help="What an intruder may know of a person of a household.")
+        str | None, Option(metavar="COLUMN,...", help="What an intruder may know about a member of a household.")
     ] = None,
     similar: Annotated[
         str | None, Option(metavar="COLUMN,...", help="What households that change places have in common.")
@@ -88,7 +86,7 @@ def mask(
 ) -> None:
     """Recode or perturb columns of a file, and measure its risk.
 
-    The result is not anonymous: anonymize makes promises, mask does not. A record beside it says what was done.
+    The result is not anonymous: anonymize makes promises, mask does not. A record next to it says what was done.
     """
     import shoal
     from shoal.masking import RECORD, AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, Shuffle, TopCode
@@ -128,7 +126,7 @@ def mask(
         indent = "    " if line.startswith("  - ") else ""
         _output.line(textwrap.fill(line, 96, subsequent_indent=indent) if indent else line)
     _output.line()
-    _output.line(f"The masked file is {output}. It is not anonymous; the figures above stay with you.", style="bold")
+    _output.line(f"The masked file is {output}. It is not anonymous; keep the figures above to yourself.", style="bold")
     _output.line(f"{record.name} says what was done, for readers; shoal verify {output} compares the two.")
 
 

@@ -210,7 +210,7 @@ def searching(what: str) -> Iterator[None]:
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
         yield
         return
-    told = f"\nThe search stops; {what} follows. Press Ctrl-C again to end at once, with nothing written.\n"
+    told = f"\nStopping the search; {what} follows. Press Ctrl-C again to quit at once, with nothing written.\n"
     with stopping.searching(lambda: _tell(told)):
         yield
 

@@ -43,7 +43,7 @@ def sign(
         if json:
             _output.print_json({"private": private, "public": public})
             return
-        _output.line(f"{private}  signs releases: keep it secret, and a copy of it safe")
+        _output.line(f"{private}  signs releases: keep it secret, and keep a copy in a safe place")
         _output.line(f"{public}  checks signatures: publish it where your readers trust you")
         return
     if folder is None or key is None:

@@ -32,13 +32,13 @@ TableName = Annotated[
 ]
 Delimiter = Annotated[str | None, Option(help="The delimiter of a CSV file; detected automatically.")]
 Encoding = Annotated[str | None, Option(help="The encoding of a CSV file; detected automatically.")]
-Decimal = Annotated[str | None, Option(help="The decimal sign of a CSV file, `.` or `,`; detected automatically.")]
+Decimal = Annotated[str | None, Option(help="The decimal separator of a CSV file, `.` or `,`; detected automatically.")]
 SchemaOption = Annotated[
     Path | None, Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
 ]
 Undecided = Annotated[
     str | None,
-    Option(help="What to make of columns with the role `decide`: drop or quasi-identifier; nothing runs without it."),
+    Option(help="What to do with columns with the role `decide`: drop or quasi-identifier; nothing runs without it."),
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.", callback=_output.json_wanted)]
 

@@ -79,11 +79,11 @@ def create(
         return
     shared = "all analysts and releases" if account is not None else "all analysts"
     _output.line(f"Created the vault {folder} with the budget {budget} for {shared} together.", style="bold")
-    _output.line(f"The budget counts what is lost by {unit}.")
+    _output.line(f"The budget counts the privacy loss of {unit}.")
     if unit.column is None:
         _output.line(_account.SEVERAL)
     place = "the folder" if account is None else "the folder of the account"
-    _output.line(f"The key of its ledger is in {place}; keep a copy of the ledger's head elsewhere:")
+    _output.line(f"The ledger's key is in {place}; keep a copy of the ledger's head elsewhere:")
     _output.line(f"  shoal vault ledger {folder}")
 
 
@@ -156,7 +156,7 @@ def budget(
         _output.print_json({each: _account.amounts(standing) for each, standing in shown.items()})
         return
     _account.show_budgets(shown)
-    _output.line(f"Budgets count what is lost by {unit}.")
+    _output.line(f"Budgets count the privacy loss of {unit}.")
 
 
 @vault.command("ledger")
@@ -201,7 +201,7 @@ def ledger(
     _output.line()
     _output.line("Checked: no entry was changed, and none is missing up to the head", style="bold")
     _output.line(f"  {head}")
-    _output.line("Note it elsewhere, and pass it with --expect next time: only then is an older copy noticed.")
+    _output.line("Store it elsewhere, and pass it with --expect next time: only then will an older copy be noticed.")
 
 
 @vault.command("serve")

@@ -103,8 +103,8 @@ UTILITIES = _by_name(
     Figure(
         name="distinguishable",
         short="a difference",
-        title="records that can be told from originals",
-        sentence="a classifier tells released from original records {} of the way from chance to certainty",
+        title="records that can be distinguished from originals",
+        sentence="a classifier distinguishes released from original records {} of the way from chance to certainty",
     ),
     Figure(
         name="prediction",

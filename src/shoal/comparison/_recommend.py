@@ -72,8 +72,8 @@ def _reasons(
         yield (
             "These figures describe the intruders that were simulated. Only differential privacy "
             f"({_listed([point.number for point in private])}) makes a promise about all others. But choosing one of "
-            "these points by its figures means looking at the data, which that promise does not cover: choose on other "
-            "data, or in advance."
+            "these points by its figures means looking at the data, which that promise does not cover: choose using "
+            "other data, or in advance."
         )
         yield _looks(private)
 
@@ -81,17 +81,17 @@ def _reasons(
 def _looks(private: Sequence[Point]) -> str:
     """Say what was drawn from the data here, and paid from no account."""
     spent = sum(fraction(point.strengths.get("epsilon", 0)) for point in private)
-    cost = f": {plain(spent)} is what they spend together" if spent else ""
+    cost = f": {plain(spent)} in total" if spent else ""
     return (
-        f"Every look at such a point costs its epsilon{cost}. No account paid for these looks, so show neither the "
-        "figures nor the releases to anybody; what is published is made anew, with --account."
+        f"Every look at such a point costs its epsilon{cost}. No account paid for these looks, so do not show the "
+        "figures or the releases to anyone; whatever you publish must be made anew, with --account."
     )
 
 
 def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: bool, within: bool) -> str:
     hiding = " of those that hide who is in the table" if len(choice.points) < len(every.points) else ""
     if within:
-        usual = "" if given else ", the limit when none is given"
+        usual = "" if given else ", the default limit"
         why = f"the most useful one{hiding} with a risk of at most {share(limit)}{usual}"
     elif len(choice.representatives) > 1:
         those = "hide who is in the table and that no other of these beats" if hiding else "no other beats"
@@ -140,8 +140,8 @@ def _presence(chosen: Point, choice: Choice, every: Choice, limit: float) -> Ite
     """Say which releases show who is in the table, and what they would give."""
     if chosen.shows_members:
         yield (
-            "It publishes the quasi-identifiers unchanged: anyone who knows a person's sees that the person is in the "
-            "table. The risk is that of picking out the person's sensitive values among those of the class."
+            "It publishes the quasi-identifiers unchanged: anyone who knows those of a person can see that the person "
+            "is in the table. The risk is that of picking out the person's sensitive values among those of the class."
         )
         return
     other = every.most_useful(limit) or every.nearest()
@@ -164,8 +164,8 @@ def _attacks(chosen: Point, risk: str) -> Iterator[str]:
     if single is not None and single > _NOTEWORTHY and risk != "singling-out":
         yield (
             f"Review the sensitive columns: {RISKS['singling-out'].sentence.format(share(single))}, "
-            f"often through exact values that are released unchanged. Anyone who knows such a value finds the record; "
-            f"round it, or make the column a quasi-identifier."
+            f"often through exact values that are released unchanged. Anyone who knows such a value can find the "
+            "record; round it, or make the column a quasi-identifier."
         )
 
 

@@ -132,7 +132,7 @@ class Reading:
         if self.decimal not in (None, ".", ","):
             problems.add("`decimal` must be `.` or `,`")
         if self.thousands not in (None, ".", ",", " ", "'"):
-            problems.add("`thousands` must be `.`, `,`, `'` or a blank")
+            problems.add("`thousands` must be `.`, `,`, `'` or a space")
         elif self.thousands is not None and self.thousands == (self.decimal or "."):
             problems.add("`decimal` and `thousands` must differ")
         if not 0 <= self.unreadable <= 1:
@@ -143,11 +143,11 @@ class Reading:
         """Say what does not go with a kind of column."""
         found = []
         if self.date_format is not None and kind is not Kind.DATE:
-            found.append("`date_format` is for columns of dates")
+            found.append("`date_format` applies only to date columns")
         if (self.decimal is not None or self.thousands is not None) and kind is not Kind.NUMERIC:
-            found.append("`decimal` and `thousands` are for columns of numbers")
+            found.append("`decimal` and `thousands` apply only to numeric columns")
         if self.unreadable and kind not in (Kind.NUMERIC, Kind.DATE):
-            found.append("`unreadable` is for columns of numbers or dates")
+            found.append("`unreadable` applies only to numeric and date columns")
         return found
 
 

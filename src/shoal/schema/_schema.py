@@ -154,7 +154,7 @@ class Attribute:
         if not (math.isfinite(self.weight) and self.weight >= 0):
             yield f"`weight` must be in [0, inf); got {self.weight}"
         if self.pseudonym and (not self.role.names_someone or self.role.left_out):
-            yield f"`pseudonym` is for identifiers; this column is {self.role}"
+            yield f"`pseudonym` applies only to identifiers; this column is {self.role}"
         if self.role is Role.WEIGHT and self.kind is not Kind.NUMERIC:
             yield f"a sampling weight is numeric; this column is {self.kind}"
         if self.role is Role.WEIGHT and self.hierarchy is not None:
@@ -164,7 +164,7 @@ class Attribute:
         ends = () if self.domain is None else (self.domain.minimum, self.domain.maximum)
         bounds = [bound for bound in ends if bound is not None]
         if bounds and self.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
-            yield "`minimum` and `maximum` are for numeric and date columns"
+            yield "`minimum` and `maximum` apply only to numeric and date columns"
         elif any(isinstance(bound, dt.date) != (self.kind is Kind.DATE) for bound in bounds):
             yield f"the bounds of a {self.kind} column must be {self.kind} values"
         if not self.role.names_someone:
@@ -216,10 +216,10 @@ class Schema:
         for role in (Role.PERSON, Role.HOUSEHOLD):
             if len(several := self.having(role)) > 1:
                 listed = quoted(several)
-                problems.add(f"columns {listed} have the role {role}; one column says who it is, so at most one can")
+                problems.add(f"columns {listed} have the role {role}; at most one column can have it")
         if len(weights := self.having(Role.WEIGHT)) > 1:
             listed = quoted(weights)
-            problems.add(f"columns {listed} have the role weight; a record stands for one number of people")
+            problems.add(f"columns {listed} have the role weight; at most one column can have it")
         problems.raise_as(SchemaError)
 
     def __iter__(self) -> Iterator[Attribute]:

@@ -31,7 +31,7 @@ def drafted(path, **more):
 def test_a_draft_fits_a_terminal_and_ends_with_a_summary(messy, capsys):
     schema = drafted(messy)
     shown = capsys.readouterr().out
-    assert "4 columns: 3 others may know, 1 to decide." in shown
+    assert "4 columns: 3 that others may know, 1 to decide." in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
     assert schema["remarks"].role == "decide"
 

@@ -137,4 +137,4 @@ def test_records_that_can_be_singled_out_are_told() -> None:
 def test_where_no_limit_is_given_the_most_useful_point_of_little_risk_is_taken() -> None:
     chosen, reasons = recommend(_points([(0.01, 0.5), (0.04, 0.2), (0.15, 0.1), (0.5, 0.0)]), "average", "queries")
     assert chosen == 2
-    assert "the most useful one with a risk of at most 5.00%, the limit when none is given" in reasons[0]
+    assert "the most useful one with a risk of at most 5.00%, the default limit" in reasons[0]

@@ -101,7 +101,7 @@ def test_values_outside_are_counted_with_the_file_named(file):
         ("a;x;*\na;canary;*\n", ["a leaf of an earlier row has a different label at level 1 in 1 row (row 2)"]),
         (
             "a;canary;p;*\nb;canary;q;*\nc;canary;q;*\n",
-            ["is not nested: values that are together at level 1 are apart at level 2 in 2 rows (rows 2, 3)"],
+            ["is not nested: values that are together at level 1 are separate at level 2 in 2 rows (rows 2, 3)"],
         ),
         (
             "a;x;p;*\na;y;p\nb;x;q;*\na;;p;*\n",

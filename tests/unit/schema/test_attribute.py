@@ -34,11 +34,11 @@ def test_wrong_words_are_all_reported_with_the_right_ones():
         ({"weight": -1.0}, "column `a`: `weight` must be in [0, inf); got -1.0"),
         ({"weight": float("nan")}, "column `a`: `weight` must be in [0, inf); got nan"),
         ({"weight": float("inf")}, "column `a`: `weight` must be in [0, inf); got inf"),
-        ({"pseudonym": True}, "column `a`: `pseudonym` is for identifiers; this column is insensitive"),
+        ({"pseudonym": True}, "column `a`: `pseudonym` applies only to identifiers; this column is insensitive"),
         ({"kind": Kind.ORDINAL}, "column `a`: an ordinal column needs all its `values` in ascending order"),
         (
             {"domain": Domain(minimum=1)},
-            "column `a`: `minimum` and `maximum` are for numeric and date columns",
+            "column `a`: `minimum` and `maximum` apply only to numeric and date columns",
         ),
         (
             {"domain": Domain(minimum=1), "kind": Kind.DATE},

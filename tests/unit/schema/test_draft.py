@@ -100,8 +100,8 @@ def test_what_cannot_be_made_coarser_and_singles_people_out_waits_for_a_person()
     drafted = draft([profile("x", distinct=700, separation=0.99, singles=500), profile("age", "integer")])
     assert drafted.undecided == ("x",)
     assert drafted.questions == ("x",)
-    assert "50.0% of the records are alone with their value" in drafted.reasons["x"]
-    assert drafted.summary == "1 others may know, 1 to decide"
+    assert "50.0% of the records have a value that no other record has" in drafted.reasons["x"]
+    assert drafted.summary == "1 that others may know, 1 to decide"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_secrets_that_single_people_out_are_not_released_without_a_word():
     assert guessed("offence date", "date", separation=0.99, singles=600).role is Role.QUASI_IDENTIFIER
     assert guessed("offence description", distinct=600, separation=0.99, singles=500).role is Role.DECIDE
     drafted = draft([profile("charge", "number", distinct=900, separation=0.99, singles=800), profile("sex")])
-    assert "80.0% of the records are alone with their value" in drafted.reasons["charge"]
+    assert "80.0% of the records have a value that no other record has" in drafted.reasons["charge"]
 
 
 @pytest.mark.parametrize("name", ["isco", "relation", "province", "ward_id", "Beruf", "ocupacion"])
@@ -250,8 +250,8 @@ def test_a_draft_is_marked_ranked_and_explained():
     assert drafted.schema.guessed
     assert drafted.ranking == ("town", "age", "sex")
     assert drafted.reasons["age"] == (
-        "quasi-identifier: its name suggests a person's age, which others may know; it tells 98.0% of all pairs of "
-        "records apart."
+        "quasi-identifier: its name suggests a person's age, which others may know; it distinguishes 98.0% of all "
+        "pairs of records."
     )
     assert "name a `file` that groups them" in drafted.reasons["town"]
 

@@ -216,7 +216,7 @@ def test_every_problem_of_a_file_is_reported_at_once():
         "column `b`: `interval` is not a hierarchy rule (did you mean `intervals`?)",
         "column `c`: each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it",
         "column `c`: `minimum` of a domain must not exceed `maximum`",
-        "column `c`: `pseudonym` is for identifiers; this column is sensitive",
+        "column `c`: `pseudonym` applies only to identifiers; this column is sensitive",
         "column `c`: an ordinal column needs all its `values` in ascending order",
         "column `d`: `hierarchy` must name exactly one rule; got `groups`, `file`",
         'column `e`: `hierarchy`: item 2 of `groups` must be a table of `label = ["member", ...]`',

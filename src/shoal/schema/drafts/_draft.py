@@ -30,7 +30,7 @@ _SEPARATING = 0.5
 # so few records without a key can be left out without a question
 _KEYLESS = 0.05
 _SPOKEN = {
-    Role.QUASI_IDENTIFIER: "others may know",
+    Role.QUASI_IDENTIFIER: "that others may know",
     Role.SENSITIVE: "secret",
     Role.IDENTIFIER: "naming people",
     Role.PERSON: "saying whose record it is",
@@ -43,11 +43,11 @@ _SPOKEN = {
 }
 _TEMPLATE = (
     "A template for differential privacy, made from the names of the columns alone: no record was looked at.",
-    "Nothing is released before you have",
-    '  1. filled in every column of role "decide", from a code book or from what anybody knows, not from the data:',
+    "Nothing is released until you have",
+    '  1. filled in every column of role "decide", from a code book or from common knowledge, not from the data:',
     '     `values = ["...", "..."]`, or `kind = "numeric"` with `minimum` and `maximum`, or `kind = "date"` with days',
     '     as bounds; then `role = "quasi-identifier"`. Or `role = "drop"`, which leaves the column out.',
-    "  2. checked the other columns, which have what is publicly known of such names;",
+    "  2. checked the other columns, which were filled in with what is publicly known about such names;",
     "  3. removed the line `guessed = true`.",
 )
 
@@ -88,7 +88,7 @@ class Draft:
 
     @property
     def summary(self) -> str:
-        """How many columns are what: ``23 others may know, 13 secret, 4 to decide``."""
+        """How many columns are what: ``23 that others may know, 13 secret, 4 to decide``."""
         counts = ((len(self.schema.having(role)), words) for role, words in _SPOKEN.items())
         return ", ".join(f"{count} {words}" for count, words in counts if count)
 
@@ -101,7 +101,7 @@ class Draft:
         return dataclasses.replace(
             self,
             schema=schema,
-            reasons={**self.reasons, name: f"{schema[name].role}: a person has decided so."},
+            reasons={**self.reasons, name: f"{schema[name].role}: decided by a person."},
             ranking=tuple(each for each in self.ranking if schema[each].role.known_elsewhere),
             unknown=tuple(each for each in self.unknown if each != name),
         )
@@ -214,7 +214,7 @@ def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attrib
 
 def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
     """Keep the first sampling weight; a person decides which of several counts, as of those of replicates."""
-    why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has one; drop the others."
+    why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has only one; drop the others."
     found = list(guesses)
     weights = [place for place, each in enumerate(guesses) if each.value.role is Role.WEIGHT]
     for place in weights[1:]:
@@ -260,11 +260,11 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
         for place, profile in enumerate(ranked):
             if place:
                 found[profile.name] = Guess(
-                    Role.IDENTIFIER, "its name suggests a key of people, but another column fits better"
+                    Role.IDENTIFIER, "its name suggests a key for people, but another column fits better"
                 )
                 continue
             told = f"{profile.distinct:,} different values in {profile.records:,} records"
-            why = f"its name suggests the key of a {role}, and it repeats: {told}"
+            why = f"its name suggests the key of a {role}, and its values repeat: {told}"
             if profile.missing > _KEYLESS * profile.records:
                 todo = 'fill it in, drop it, or leave these out (`missing = "drop"`)'
                 found[profile.name] = Guess(Role.DECIDE, f"{why}, but {profile.missing:,} records have none: {todo}")

@@ -42,7 +42,7 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     What is not known is taken as known to others (a quasi-identifier); what can neither be coarsened nor safely be
     released as it is must be decided by a person. No column is released as it is because nothing is known about it.
     """
-    apart = f"it tells {share(profile.separation)} of all pairs of records apart"
+    apart = f"it distinguishes {share(profile.separation)} of all pairs of records"
     if profile.type == "other":
         return Guess(Role.DROP, "its values are not text, numbers or dates")
     if not profile.distinct:
@@ -62,7 +62,7 @@ def _naming(profile: ColumnProfile) -> Guess[Role] | None:
         if profile.looks_like(look):
             return Guess(Role.IDENTIFIER, f"its values look like {look}")
     if profile.looks_like("coordinates"):
-        return Guess(Role.QUASI_IDENTIFIER, "its values look like coordinates, which lead to a door")
+        return Guess(Role.QUASI_IDENTIFIER, "its values look like coordinates, which can point to a single address")
     if profile.looks_like("names of people") and profile.unique >= 0.5 and profile.distinct >= ENOUGH:
         return Guess(Role.IDENTIFIER, "its values look like names of people, and few records share one")
     return None
@@ -110,9 +110,9 @@ def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
         return None
     if profile.alone >= _TELLING or profile.missing:
         why = _alone(profile) if profile.alone >= _TELLING else "some records have none"
-        told = 'round it and give it the role "weight", make a weight of bodies a quasi-identifier, or drop it'
+        told = 'round it and give it the role "weight", make it a quasi-identifier if it is body weight, or drop it'
         return Guess(Role.DECIDE, f"{named}; {told}: {why}")
-    return Guess(Role.WEIGHT, f"{named}, with which risks are estimated for the population")
+    return Guess(Role.WEIGHT, f"{named}, which is used to estimate risks for the population")
 
 
 def _free_text(profile: ColumnProfile) -> Guess[Role] | None:
@@ -127,7 +127,7 @@ def _key(profile: ColumnProfile) -> Guess[Role] | None:
     if means_key(profile.name) and profile.unique >= _NEARLY_UNIQUE:
         return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
     if means_key(profile.name) and profile.unique >= _OF_PEOPLE and profile.distinct >= ENOUGH:
-        return Guess(Role.IDENTIFIER, "its name suggests a key of people or households with several records each")
+        return Guess(Role.IDENTIFIER, "its name suggests a key for people or households with several records each")
     if profile.unique == 1 and profile.records >= ENOUGH:
         return Guess(Role.IDENTIFIER, "no two records have the same value", known=False)
     return None
@@ -138,11 +138,11 @@ def _unknown(profile: ColumnProfile, kind: Kind, apart: str) -> Guess[Role]:
         return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")
     if kind is Kind.CATEGORICAL and profile.distinction >= 0.5 and profile.records >= ENOUGH:
         return Guess(Role.DECIDE, f"its name says nothing, and it singles people out: {_alone(profile)}")
-    return Guess(Role.QUASI_IDENTIFIER, f"nothing says that others cannot know it; {apart}", known=False)
+    return Guess(Role.QUASI_IDENTIFIER, f"nothing rules out that others know it; {apart}", known=False)
 
 
 def _alone(profile: ColumnProfile) -> str:
-    return f"{share(profile.alone)} of the records are alone with their value"
+    return f"{share(profile.alone)} of the records have a value that no other record has"
 
 
 _CODE_LENGTHS = range(3, 13)

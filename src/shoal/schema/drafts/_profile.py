@@ -169,7 +169,7 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format:
     verb = "stands" if len(missing) == 1 else "stand"
     spoken = f"{quoted(map(str.strip, missing))} {verb} for a missing value" if missing else ""
     if date_format is not None and rest and all(_is_day(text, date_format) for text in rest):
-        found = Guess(Reading(date_format=date_format), f"its dates are written {date_format}, as was said")
+        found = Guess(Reading(date_format=date_format), f"its dates are written {date_format}, as specified")
     else:
         found = _written(rest, texts, decimal)
     reading = replace(found.value, missing_values=(*missing, *found.value.missing_values))
@@ -191,7 +191,7 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
         return Guess(Reading(date_format=days.value), days.reason)
     for (mark, between), pattern in _WRITTEN.items():
         if all(pattern.fullmatch(text) for text in rest):
-            told = "its numbers have a decimal comma" if mark == "," else "its numbers have signs between thousands"
+            told = "its numbers have a decimal comma" if mark == "," else "its numbers have a thousands separator"
             return Guess(Reading(decimal=mark, thousands=between), told)
     return Guess(PLAIN)
 
@@ -205,7 +205,7 @@ def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
     if len(whole) == 1:
         return Guess(whole[0], f"its dates are written {whole[0]}")
     if whole:
-        return Guess(None, "its dates do not show which is the day and which the month: set `date_format`")
+        return Guess(None, "it is unclear which part of its dates is the day and which is the month: set `date_format`")
     iso = sum(_ISO.fullmatch(text) is not None for text in texts)
     best = sorted((iso, *fitting.values()))[-2:]
     if len(texts) >= _ENOUGH and min(best) > 0 and sum(best) == len(texts):

@@ -47,12 +47,12 @@ def _guess(name: str, *, whose: bool) -> Guess[Attribute]:
     if about is not None and about.role is Role.IDENTIFIER:
         return _as(Role.IDENTIFIER, name, f"its name suggests {about.means}")
     if person_key(name):
-        return _as(Role.IDENTIFIER, name, "its name suggests a key of people")
+        return _as(Role.IDENTIFIER, name, "its name suggests a key for people")
     if about is not None and (known := _known(name, about, words(name))):
         made, says = known
         return Guess(made, f"{made.role}: its name suggests {says}.")
     named = "its name says nothing" if about is None else f"its name suggests {about.means}"
-    return _as(Role.DECIDE, name, f"FILL IN what values it may have, or drop it; {named}")
+    return _as(Role.DECIDE, name, f"FILL IN the values it may have, or drop it; {named}")
 
 
 def _as(role: Role, name: str, why: str) -> Guess[Attribute]:
@@ -92,9 +92,9 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
         groups = tuple((region, tuple(states.split())) for region, states in _STATES)
         states = Attribute(name=name, role=Role.QUASI_IDENTIFIER, hierarchy=Groups(levels=(groups,)))
         check = 'CHECK that your data does not write "Texas" or mean other states'
-        return states, f"states of the USA by their two letters; {check}"
+        return states, f"US states by their two-letter codes; {check}"
     if about.key == "number-in-family":
-        return _numbers(name, 0, 30, 2, 10), "a number of people in a family: from 0 to 30"
+        return _numbers(name, 0, 30, 2, 10), "the number of people in a family: from 0 to 30"
     if in_time and found & _YEARS:
         return _numbers(name, _FIRST, _LAST, 5, 10, 50), f"a year, from {_FIRST} to {_LAST}"
     if in_time and found & _MONTHS:
@@ -102,7 +102,9 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
     if in_time and found & _DATES:
         domain = Domain(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))
         days = Attribute(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.DATE, domain=domain, hierarchy=Dates())
-        says = f"dates written as {_FIRST}-12-31, from {_FIRST} to {_LAST}; CHECK the years, fewer keep more detail"
+        says = (
+            f"dates written as {_FIRST}-12-31, from {_FIRST} to {_LAST}; CHECK the years: fewer years keep more detail"
+        )
         return days, says
     return None
 

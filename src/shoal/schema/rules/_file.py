@@ -111,8 +111,8 @@ def _check_nested(levels: list[EncodedTexts], rows: FileRows, subject: str, prob
             problems.add(f"{subject}: a leaf of an earlier row has a different label at level 1 in {where}")
         else:
             problems.add(
-                f"{subject} is not nested: values that are together at level {number - 1} are apart at level {number} "
-                f"in {where}"
+                f"{subject} is not nested: values that are together at level {number - 1} are separate at level "
+                f"{number} in {where}"
             )
 
 
@@ -145,7 +145,7 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise HierarchyError(f"{subject} does not exist", hint="paths start at the schema's folder") from None
+        raise HierarchyError(f"{subject} does not exist", hint="paths are relative to the schema's folder") from None
     except OSError as error:
         raise HierarchyError(f"{subject} cannot be read: {error.strerror}") from None
     try:

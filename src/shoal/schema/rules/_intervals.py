@@ -65,8 +65,8 @@ class Intervals(HierarchyRule):
 
     def explain(self) -> str:
         start = f", counted from {self.origin:g}" if self.origin else ""
-        below = "" if self.bottom is None else f"; below {self.bottom:g} one value"
-        above = "" if self.top is None else f"; from {self.top:g} on one value"
+        below = "" if self.bottom is None else f"; all values below {self.bottom:g} combined"
+        above = "" if self.top is None else f"; all values from {self.top:g} up combined"
         return f"intervals of width {listed(f'{width:g}' for width in self.widths)}{start}{below}{above}"
 
     def tree(self, column: RuledColumn) -> Tree:
@@ -184,7 +184,8 @@ class Cuts(HierarchyRule):
         for fine, coarse in itertools.pairwise(self.levels):
             if not set(coarse) < set(fine):
                 yield (
-                    "each level of a `cuts` hierarchy must use some, not all, of the cut points of the level before it"
+                    "each level of a `cuts` hierarchy must use some, but not all, of the cut points of the level "
+                    "before it"
                 )
 
     def explain(self) -> str:

@@ -105,7 +105,7 @@ class Digits(HierarchyRule):
         if not 1 <= self.length <= MOST:
             yield f"`digits` of a `digits` hierarchy must be from 1 to {MOST}"
         if list(self.hidden) != sorted({*self.hidden}) or not all(0 < each < self.length for each in self.hidden):
-            yield "`hide` of a `digits` hierarchy must be ascending numbers of digits, fewer than there are"
+            yield "`hide` of a `digits` hierarchy must be ascending numbers of digits, each below `digits`"
 
     def explain(self) -> str:
         hidden = f"; {listed(map(str, self.hidden))} hidden from the right" if self.hidden else ""
