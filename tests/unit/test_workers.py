@@ -88,7 +88,7 @@ def test_errors_of_ours_keep_their_words_and_others_only_their_place(pool: Pool)
 @pytest.mark.slow
 def test_a_process_that_dies_costs_one_job(pool: Pool) -> None:
     jobs = [pool.submit({"do": do}) for do in ("say", "die", "say", "say")]
-    with pytest.raises(WorkFailed, match=r"ended before it was done \(exit code 7\)"):
+    with pytest.raises(WorkFailed, match=r"ended before it had finished \(exit code 7\)"):
         jobs[1].answer.result()
     assert all(jobs[number].answer.result() for number in (0, 2, 3))
 

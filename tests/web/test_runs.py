@@ -299,7 +299,7 @@ def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table
     assert page.status_code == 200
     if status["state"] == "done":
         assert "Risk before and after" in page.text
-        assert ("sees who is in the table" in page.text) == (method in ("anatomy", "swap", "ir-swap"))
+        assert ("can see who is in the table" in page.text) == (method in ("anatomy", "swap", "ir-swap"))
     else:
         assert not any("internal error" in problem for problem in status["error"]["problems"]), status
 

@@ -169,7 +169,7 @@ def _fill_in(drafted: Draft, source: str, target: Path) -> None:
     _output.line(f"Wrote {target}, from the names of the columns alone: no record was looked at.")
     if open_ := len(drafted.undecided):
         columns = "1 column" if open_ == 1 else f"{open_} columns"
-        _output.line(f"Fill in {columns}, but not from the data; nothing is released until then. Then run:")
+        _output.line(f"Fill in {columns}, but not from the data; nothing is released until then.\nThen run:")
     else:
         _output.line("Check what it says and remove the line `guessed = true`. Then run:")
     _output.line(f"  shoal anonymize {source} --epsilon 1 --delta 1e-5 --output release")

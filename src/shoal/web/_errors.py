@@ -17,8 +17,8 @@ from shoal.web._store import Changed, NotFound
 from shoal.web._words import page
 
 _TITLES = {
-    404: "This is not here",
-    405: "This is not here",
+    404: "Not found",
+    405: "Not found",
     422: "This does not work yet",
     500: "Something went wrong",
 }

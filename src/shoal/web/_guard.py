@@ -126,7 +126,7 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in [name if self._port is None else f"{name}:{self._port}" for name in LOOPBACK]:
-            return _problem(421, "this app answers to the loopback address only")
+            return _problem(421, "this app answers only at the loopback address")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if self._access.script(headers.get("authorization", "")) and origin in (None, f"http://{host}"):
             return None

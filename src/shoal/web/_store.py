@@ -58,7 +58,7 @@ class Shelf:
         return self.folder / identity
 
     def _missing(self) -> NotFound:
-        return NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another tab")
+        return NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another window")
 
     def about(self, identity: str) -> dict[str, Any]:
         """Return what was noted about it."""

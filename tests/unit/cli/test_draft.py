@@ -133,4 +133,4 @@ def test_the_last_lines_fit_a_terminal_and_say_how_to_go_on(tmp_path, capsys):
     _draft._next_steps(made, "people.csv", target, again="people.csv")
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 or str(target) in line for line in lines)
-    assert "`--undecided drop` leaves the open columns out" in lines[-1]
+    assert "`--undecided drop` leaves the undecided columns out" in lines[-1]

@@ -163,7 +163,7 @@ def test_a_decision_of_a_person_is_kept():
     decided = drafted.with_role("x", "drop")
     assert decided.undecided == ()
     assert decided.schema["x"].role is Role.DROP
-    assert "a person has decided" in decided.to_toml()
+    assert "decided by a person" in decided.to_toml()
     assert not decided.confirmed().schema.guessed
 
 

@@ -42,7 +42,7 @@ def test_how_values_are_written(texts, reading):
 def test_days_and_months_that_cannot_be_told_apart_are_not_guessed():
     guess = found("01/02/2024", "03/04/2023")
     assert guess.value == Reading()
-    assert "which is the day and which the month" in guess.reason
+    assert "is the day and which is the month" in guess.reason
 
 
 def test_days_and_months_are_told_apart_by_who_knows():
@@ -81,9 +81,9 @@ def test_a_reading_stands_in_a_file():
         (lambda: Reading(decimal=",", thousands=","), "must differ"),
         (lambda: Reading(thousands="x"), "`thousands` must be"),
         (lambda: Reading(unreadable=2), "must be in"),
-        (lambda: Attribute(name="a", reading=Reading(date_format="dd.mm.yyyy")), "for columns of dates"),
-        (lambda: Attribute(name="a", kind=Kind.DATE, reading=Reading(decimal=",")), "for columns of numbers"),
-        (lambda: Attribute(name="a", reading=Reading(unreadable=0.1)), "numbers or dates"),
+        (lambda: Attribute(name="a", reading=Reading(date_format="dd.mm.yyyy")), "applies only to date columns"),
+        (lambda: Attribute(name="a", kind=Kind.DATE, reading=Reading(decimal=",")), "apply only to numeric columns"),
+        (lambda: Attribute(name="a", reading=Reading(unreadable=0.1)), "applies only to numeric and date columns"),
     ],
 )
 def test_readings_that_make_no_sense_are_refused(make, part):

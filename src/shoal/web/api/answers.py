@@ -27,7 +27,7 @@ class ProfileAnswer(_Answer):
     records: int
     missing: int
     distinct: int
-    separation: float = Field(description="the share of pairs of records that the column tells apart")
+    separation: float = Field(description="the share of pairs of records that the column distinguishes")
     minimum: str | None = None
     maximum: str | None = None
     reason: str = ""
@@ -77,7 +77,7 @@ class SavedSchemaAnswer(_Answer):
     """The state of a schema after a change."""
 
     guessed: bool = Field(description="whether nobody has confirmed the roles yet")
-    version: str = Field(description="tells this state of the schema from others")
+    version: str = Field(description="distinguishes this state of the schema from others")
 
 
 class SchemaAnswer(SavedSchemaAnswer):
@@ -149,7 +149,7 @@ class VerificationAnswer(_Answer):
 class _CrowdsAnswer(_Answer):
     unique: int = Field(description="records that agree with no other")
     smallest: int = Field(description="the fewest records that agree")
-    average: float = Field(description="the share of records that are found by who knows these columns of everybody")
+    average: float = Field(description="the share of records that someone who knows these columns for everybody finds")
 
 
 class CombinationAnswer(_Answer):
@@ -213,7 +213,7 @@ class VaultAnswer(_Answer):
     unit: str = Field(default="", description="whose loss budgets count")
     whole: _StandingAnswer | None = Field(default=None, description="all analysts together")
     analysts: list[_AnalystAnswer] = []
-    head: str = Field(default="", description="tells this state of the ledger; note it elsewhere")
+    head: str = Field(default="", description="identifies this state of the ledger; store it elsewhere")
 
 
 class AccountAnswer(_StandingAnswer):

@@ -181,7 +181,7 @@ def _tables(here: Context, run: str) -> Iterator[tuple[Plan, Table, Table]]:
 
     found, folder = exploration(here, run), here.store.runs.path(run)
     if not comparable(found):
-        raise NotFound("this release has several tables, none of which can be set beside the original")
+        raise NotFound("this release has several tables, none of which can be compared with the original")
     table = here.store.runs.about(run)["table"]
     plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=here.store.tables.path(table))
     with here.table(table) as original:

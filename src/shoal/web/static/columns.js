@@ -22,7 +22,7 @@ const naming = ["identifier", "person", "household"];
 const near = { person: "identifier", household: "identifier", stratum: "quasi-identifier", weight: "insensitive" };
 /** Roles of columns whose values are not made coarser; and how many columns have a role, in words. */
 const levelless = [...naming, "insensitive", "weight", "drop", "decide"];
-const several = { identifier: "name a person", person: "say whose record it is", household: "say whose household it is", "quasi-identifier": "others may know", drop: "not needed" };
+const several = { identifier: "name a person", person: "say whose record it is", household: "say whose household it is", "quasi-identifier": "that others may know", drop: "not needed" };
 const labels = Object.fromEntries([...document.querySelector("#only").options].map((option) => [option.value, option.textContent]));
 const ruleOptions = [...form.elements.rule.options];
 const allowed = (rule, kind) => ruleOptions.find((option) => option.value === rule)?.dataset.kinds.split(" ").includes(kind) ?? true;
@@ -42,7 +42,7 @@ function tell() {
   for (const row of rows) row.classList.toggle("unsaved", unsaved.has(Number(row.dataset.number)));
   const counts = Object.entries(labels).filter(([role]) => role).map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
   document.querySelector("#counts").replaceChildren(...counts.filter(([, , number]) => number).map(([role, label, number]) =>
-    make("span", { class: `role ${role}` }, `${number} ${(number > 1 && several[role]) || label.toLowerCase()}`)));
+    make("span", { class: `role ${role}` }, `${number} ${((number > 1 || role === "quasi-identifier") && several[role]) || label.toLowerCase()}`)));
 }
 
 /** Save changes of columns by number; what the app refuses stays marked as not saved. */
@@ -138,7 +138,7 @@ for (const part of ["role", "kind"]) {
     event.target.value = "";
     clear();
     if (!value) return;
-    if (!ticked.length) { show({ problems: ["tick the columns to change first"] }); return; }
+    if (!ticked.length) { show({ problems: ["first tick the columns to change"] }); return; }
     save(Object.fromEntries(ticked.map((n) => [n, changed(n, { [part]: value })]))).then(() => { if (chosen !== null) fill(); });
   });
 }
@@ -146,7 +146,7 @@ document.querySelector("#confirm").addEventListener("click", (event) => busy(eve
   await queue;
   if (unsaved.size) throw [...unsaved.values()][0];
   const open = columns.filter((column) => column.role === "decide").map((column) => `\`${column.name}\``);
-  if (open.length) throw { problems: [`nobody has decided what ${open.length === 1 ? "this column is" : "these columns are"}: ${open.join(", ")}`], hint: "choose one of the four roles for each; Show “To decide” lists them alone" };
+  if (open.length) throw { problems: [`nobody has decided what ${open.length === 1 ? "this column is" : "these columns are"}: ${open.join(", ")}`], hint: "choose one of the four roles for each; Show “To decide” lists only these" };
   if (await save({}, { confirmed: true })) location.assign(`/tables/${table}/risk`);
 }));
 glance(rows, (n) => `/api/tables/${table}/columns/${n}/values`);
@@ -337,7 +337,7 @@ function drawLevel() {
     rename: (old, name) => keep(called(levels, shownLevel, old, name)),
   });
   const hidden = held.distinct > held.values.length + 1;
-  document.querySelector("#values-note").textContent = hidden ? `Only the ${held.values.length.toLocaleString("en")} commonest of ${held.distinct.toLocaleString("en")} values are shown; the others need a group, too. A hierarchy file is better here.` : "";
+  document.querySelector("#values-note").textContent = hidden ? `Only the ${held.values.length.toLocaleString("en")} most common of ${held.distinct.toLocaleString("en")} values are shown; the others need a group too. A hierarchy file is better here.` : "";
 }
 let group;
 let addLevel;
@@ -414,7 +414,7 @@ document.querySelector("#many").addEventListener("change", async (event) => {
     const stem = plain(file.name.replace(/\.[^.]*$/, ""));
     const found = columns.map((column, n) => [plain(column.name), n]).filter(([name]) => name && stem.endsWith(name)).sort((a, b) => b[0].length - a[0].length)[0];
     try {
-      if (!found) throw { problems: [`${file.name}: no column is called so`] };
+      if (!found) throw { problems: [`${file.name}: no column has that name`] };
       changes[found[1]] = changed(found[1], { hierarchy: await sendHierarchy(found[1], file) });
     } catch (error) {
       problems.push(...error.problems);
