@@ -55,7 +55,7 @@ def test_methods_release_what_verifies_and_their_plan_runs_again(
     [
         (("--method", "mdav"), "specify what to promise"),
         (("--method", "mdav", "--k", "0"), "`k` of `KAnonymity`"),
-        (("--method", "mdav", "--k", "1000"), "asks for classes of 1,000 records; the table has 299"),
+        (("--method", "mdav", "--k", "1000"), "requires classes of 1,000 records; the table has 299"),
         (("--method", "mdav", "--k", "5", "--option", "gamma=1"), "has no parameter `gamma`"),
         (("--method", "mdav", "--k", "5", "--option", 'groups=[["age"]]'), "leaves out `sex`"),
         (("--method", "mdav", "--k", "5", "--option", "block=7"), "`block` of `Mdav`"),

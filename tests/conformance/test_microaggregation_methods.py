@@ -447,7 +447,7 @@ def test_there_must_be_something_to_exchange() -> None:
 
 
 def test_diversity_that_the_table_does_not_have_is_refused(people: shoal.Table) -> None:
-    with pytest.raises(RequirementError, match="not even one class of all records"):
+    with pytest.raises(RequirementError, match="even a single class of all records"):
         shoal.anonymize(people, K, DistinctLDiversity("illness", 5), method=shoal.Mdav())
 
 

@@ -168,7 +168,7 @@ def test_one_person_with_half_of_all_records_is_one_person() -> None:
 
 def test_more_persons_than_there_are_cannot_be_promised() -> None:
     table = shoal.read(visits(7, persons=4)).with_schema(described())
-    with pytest.raises(ParameterError, match="asks for classes of 5 persons; the table has 4"):
+    with pytest.raises(ParameterError, match="requires classes of 5 persons; the table has 4"):
         shoal.anonymize(table, shoal.KAnonymity(5))
 
 

@@ -150,13 +150,13 @@ def test_the_files_of_a_release_hold_no_more_columns_than_certified(tmp_path: Pa
     ids=str,
 )
 def test_presence_is_not_promised_for_classes_that_may_cover_a_person_twice(method: shoal.Mondrian) -> None:
-    with pytest.raises(shoal.ShoalError, match="cover no person twice"):
+    with pytest.raises(shoal.ShoalError, match="do not cover anyone twice"):
         shoal.Plan(schema=Schema(attributes=(AGE,)), models=(DeltaPresence("1/2", 1),), method=method)
 
 
 @pytest.mark.parametrize("method", [shoal.Mondrian(), shoal.Specialize()], ids=str)
 def test_a_model_of_released_values_is_refused_where_they_are_chosen_last(method: shoal.Mondrian) -> None:
-    with pytest.raises(shoal.ShoalError, match="looks at the released values"):
+    with pytest.raises(shoal.ShoalError, match="depends on the released values"):
         shoal.Plan(schema=Schema(attributes=(AGE,)), models=(KMAnonymity(4, m=1),), method=method)
 
 
@@ -221,7 +221,7 @@ def test_sentences_of_another_version_are_not_compared_but_everything_else_is(re
     found = shoal.verify(released)
     assert found.passed
     assert [check.detail for check in found.checks if check.subject == "wording"] == [
-        "of an older version of Shoal: not compared with the parameters, which are checked; trust these alone"
+        "from an older version of Shoal: not compared with the parameters, which are checked; trust only the parameters"
     ]
     content["promises"][0]["parameters"]["k"] = 1000
     forger.write(released, content)

@@ -118,7 +118,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: _rewritten(folder, lambda rows: rows.replace_schema_metadata({"who": "Ann"})),
         "it holds more than records",
     ),
-    "numbers with a gap": (_renumbered, "not a file that the release of such a plan has"),
+    "numbers with a gap": (_renumbered, "not a file that a release of this plan has"),
     "a copy of half of the records": (_left_out, "not the records of data.parquet"),
     "a folder beside": (lambda folder: (folder / "more").mkdir(), "not a folder of a release"),
     "a folder in the folder": (lambda folder: (folder / "data.parquet" / "x=1").mkdir(), "not a folder of a release"),

@@ -27,7 +27,7 @@ POPULATION = "population.parquet"
 POPULATION_COUNT = "people in the population"
 VERSION = 1
 #: The version of all sentences of promises and steps: raise it with every release of Shoal that words any differently.
-WORDING = 2
+WORDING = 3
 
 #: Names and versions of what made a release: no room for other words.
 PackageName = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,30}$")]
@@ -120,8 +120,8 @@ class AccountEntry(_Part):
     ]
     neighbours: Neighbours = Field(description="whose losses the account counts")
     cost: BudgetEntry
-    spent: BudgetEntry = Field(description="what the account had spent in all, this release included")
-    budget: BudgetEntry = Field(description="what the account never spends more than")
+    spent: BudgetEntry = Field(description="what the account had spent in total, including this release")
+    budget: BudgetEntry = Field(description="the most that the account may ever spend")
 
 
 class Data(_Part):

@@ -109,7 +109,7 @@ class Pseudonymized(Event):
     columns: tuple[str, ...]
     algorithm: str = "HMAC-SHA-256"
     sentence = (
-        "Replaced the identifying {columns!c} by {algorithm} pseudonyms; whoever holds the key can link them back."
+        "Replaced the identifying {columns!c} by {algorithm} pseudonyms; anyone who holds the key can link them back."
     )
 
 
@@ -299,7 +299,8 @@ class Counted(Event):
 
     def describe(self) -> str:
         if self.persons == self.records:
-            return f"Counted persons by `{self.column}`: each of the {self.records:,} released records is of another."
+            among = f"each of the {self.records:,} released records belongs to a different person"
+            return f"Counted persons by `{self.column}`: {among}."
         alone = "" if not self.columns else f" of {_columns(self.columns)}"
         share = "" if self.hidden is None else f"; nobody has more than 1/{self.hidden:,} of the records of a class"
         return (
@@ -318,7 +319,7 @@ class Ordered(Event):
 
     name = "ordered"
     by: str = "the released values"
-    sentence = "Ordered the records by {by}, so that their order tells nothing more."
+    sentence = "Ordered the records by {by}, so that their order reveals nothing more."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

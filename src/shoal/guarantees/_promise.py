@@ -50,7 +50,7 @@ class Words:
         """What a promise assumes if persons are counted."""
         if self.person is None:
             return ()
-        same = f"Records are of the same person where `{self.person}` has the same value, and only there."
+        same = f"Records belong to the same person where `{self.person}` has the same value, and only there."
         return same, self._together
 
     @property
@@ -61,7 +61,7 @@ class Words:
         return (
             *self.counted,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
-            f"An intruder knows no confidential values of other people of the {self.group}.",
+            f"An intruder knows no confidential values of other people in the {self.group}.",
         )
 
     @property
@@ -70,10 +70,10 @@ class Words:
         if self.linked:
             return "An intruder does not know what else happened to somebody: the records of a person are linked."
         if self.alike:
-            return "An intruder knows neither how many records somebody has nor which are of the same person."
+            return "An intruder knows neither how many records somebody has nor which belong to the same person."
         return (
-            "An intruder may know which records are of the same person, and looks at one at a time: what they tell "
-            f"together, such as a value that all their {self.groups} have, is not covered."
+            "An intruder may know which records belong to the same person, but considers one at a time: what they "
+            f"reveal together, such as a value that all their {self.groups} have, is not covered."
         )
 
     def known(self, whose: str) -> str:

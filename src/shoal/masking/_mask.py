@@ -135,7 +135,7 @@ STEPS: dict[str, type[MaskingStep]] = {
 }
 """All steps by their names in records."""
 
-NOTICE = "This file is masked, not anonymous. Nothing is promised beyond what the steps say; this is no certificate."
+NOTICE = "This file is masked, not anonymous. Nothing is promised beyond what the steps say; this is not a certificate."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,15 +99,15 @@ class Pram(ColumnStep):
         matrix = self.matrix(detail)
         if self.invariant:
             return (
-                f"Nothing is promised of `{self.column}`: the probabilities depend on the data, so that they are no "
-                "differential privacy; what an intruder learns is said above."
+                f"Nothing is promised about `{self.column}`: the probabilities depend on the data, so this is not "
+                "differential privacy; what an intruder learns is stated above."
             )
         ratio = max(Fraction(int(column.max()), int(column.min())) for column in matrix.T)
         epsilon = above(lambda: logarithm(ratio))
         return (
             f"Whatever is released as the value of `{self.column}` of a person is at most e^{_up(epsilon)} times as "
             "likely under one original value as under another (local differential privacy of this column alone, if its "
-            "set of values is public and no other column tells it; missing values are not covered)."
+            "set of values is public and no other column reveals it; missing values are not covered)."
         )
 
     def matrix(self, detail: Mapping[str, object]) -> np.ndarray:
@@ -146,8 +146,8 @@ class Pram(ColumnStep):
         stays = np.diag(matrix) / UNITS
         return (
             f"{kind} of `{self.column}`: a value stays with probability {stays.min():.3g} to {stays.max():.3g}; "
-            f"{int((codes != drawn).sum()):,} of {len(codes):,} values changed. Who sees a value and knows the matrix "
-            f"and how frequent values are is right about the original with probability {right.min():.3g} to "
+            f"{int((codes != drawn).sum()):,} of {len(codes):,} values changed. Anyone who sees a value and knows the "
+            f"matrix and how frequent values are is right about the original with probability {right.min():.3g} to "
             f"{right.max():.3g}."
         )
 

@@ -66,8 +66,8 @@ class Shuffle(MaskingStep):
     def promise(self, detail: Mapping[str, object]) -> str:
         del detail
         return (
-            f"Nothing is promised of {quoted(self.names)}: that new values tell nothing more about old ones rests on a "
-            "model of the data that nobody has proved."
+            f"Nothing is promised about {quoted(self.names)}: that new values reveal nothing more about old ones rests "
+            "on a model of the data that nobody has proved."
         )
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:

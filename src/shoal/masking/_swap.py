@@ -56,8 +56,8 @@ class RankSwap(ColumnStep):
     def promise(self, detail: Mapping[str, object]) -> str:
         """Say that nothing is promised, and how far a value moves at most."""
         return (
-            f"Nothing is promised of `{self.column}`: the value that a record had is within {detail['ranks']:,} ranks "
-            "of the one that it has now."
+            f"Nothing is promised about `{self.column}`: the value that a record had is within {detail['ranks']:,} "
+            "ranks of the one that it has now."
         )
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
@@ -76,7 +76,7 @@ class RankSwap(ColumnStep):
         moved = float(np.abs(partner - np.arange(len(partner))).mean() / max(len(partner), 1)) if len(partner) else 0.0
         changed = table[self.column].take(pa.array(rows))
         said = (
-            f"Rank swapping of `{self.column}`: values changed places with ones at most {most:,} ranks away, "
+            f"Rank swapping of `{self.column}`: values changed places with values at most {most:,} ranks away, "
             f"{moved:.3g} of all ranks on average."
         )
         return {self.column: changed}, said
@@ -166,7 +166,9 @@ class RecordSwap(MaskingStep):
 
     def promise(self, detail: Mapping[str, object]) -> str:
         del detail
-        return "Nothing is promised of the geography: only that nobody knows which households moved protects."
+        return (
+            "Nothing is promised about the geography: the only protection is that nobody knows which households moved."
+        )
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
@@ -189,7 +191,7 @@ class RecordSwap(MaskingStep):
         alone = f" {lost:,} of those at risk found none and stayed." if lost else ""
         said = (
             f"Record swapping: {number:,} of {len(first):,} households changed {quoted(self.geography)} with a "
-            f"household alike; {must:,} were at risk (counts below {self.k}).{alone}"
+            f"similar household; {must:,} were at risk (counts below {self.k}).{alone}"
         )
         return changed, said
 

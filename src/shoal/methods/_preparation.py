@@ -52,7 +52,7 @@ def check_unit(method: str, table: Table, *, persons: bool, linked: bool = False
     if found.repeat and not persons:
         raise ParameterError(
             f"method `{method}` counts records, and column `{schema.person}` says that the {found.records:,} records "
-            f"are of {found.persons:,} persons; what it promises would not hold for persons."
+            f"belong to {found.persons:,} persons; what it promises would not hold for persons."
         )
     numbers = {schema.person: found.persons, schema.household: found.households}
     for attribute in schema:
@@ -63,7 +63,7 @@ def check_unit(method: str, table: Table, *, persons: bool, linked: bool = False
         if number is not None and number < found.records:
             raise ParameterError(
                 f"column `{name}` would link {found.records:,} records as those of {number:,} pseudonyms; no promise "
-                "about records covers what they tell together.",
+                "about records covers what they reveal together.",
                 hint=f"leave the pseudonym out: pseudonym = false under [columns.{name}]"
                 + ('; or keep the links with method `generalize`: links = "kept"' if name == schema.person else ""),
             )
@@ -79,12 +79,12 @@ def check_size(models: Sequence[Model], frequencies: Frequencies) -> None:
         size = model.capabilities.minimal_class_size
         if size > frequencies.persons:
             problems.add(
-                f"`{model.title}` asks for classes of {size:,} {people}; the table has {frequencies.persons:,}"
+                f"`{model.title}` requires classes of {size:,} {people}; the table has {frequencies.persons:,}"
             )
         if model.capabilities.codes and frequencies.holders is not None:
             problems.add(
-                f"`{model.title}` counts records, and the {frequencies.records:,} records are of "
-                f"{frequencies.persons:,} persons; what it promises would not hold for persons"
+                f"`{model.title}` counts records, and the {frequencies.records:,} records belong "
+                f"to {frequencies.persons:,} persons; what it promises would not hold for persons"
             )
     problems.raise_as(ParameterError)
 
@@ -196,7 +196,7 @@ def unit_problems(schema: Schema, title: str, records: int | None) -> list[str]:
         return []
     return [
         f"`records_per_person` of `{title}` needs a column that says whose record it is; give it the role `person`, or "
-        "leave the parameter out: every record is then a person of its own"
+        "leave the parameter out: every record then counts as a separate person"
     ]
 
 
@@ -205,7 +205,7 @@ def bounded_assumption(records: int) -> str:
     most = "One record" if records == 1 else f"At most {records:,} records"
     return (
         f"{most} of every person {'is' if records == 1 else 'are'} used. All records of a person have the same key, "
-        "and nobody else's have it; whoever goes by two keys counts as two persons."
+        "and no other person's records have it; anyone with two keys counts as two persons."
     )
 
 
@@ -234,4 +234,4 @@ def check_bounded(records: int | None, evidence: Evidence) -> Decision:
     if records is None:
         return True, "one record; the schema names no person"
     most = "one record of each was" if records == 1 else f"at most {records:,} records of each were"
-    return True, f"one person; that {most} kept, drawn at random, {UNSEEN}"
+    return True, f"one person; {UNSEEN} that {most} kept, drawn at random"

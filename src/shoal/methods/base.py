@@ -298,7 +298,9 @@ class PrivateReport:
 
     def to_json(self) -> str:
         """Return the report as JSON, under a notice."""
-        notice = "NOT FOR PUBLICATION: figures of the input without protection; publishing any breaks the promise."
+        notice = (
+            "NOT FOR PUBLICATION: figures of the input without protection; publishing any of them breaks the promise."
+        )
         figures = dataclasses.asdict(self)
         if self.before.fewest is None:
             del figures["before"]["fewest"]

@@ -111,7 +111,7 @@ class Brief:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
         if open_ := self.schema.having(Role.DECIDE):
             listed = quoted(open_)
-            problems.add(f'nobody has decided what these columns are: {listed}; give each a role, or `role = "drop"`')
+            problems.add(f'these columns have no role yet: {listed}; give each a role, or `role = "drop"`')
         if not self.schema.quasi_identifiers:
             problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
         for described in self.measures:
@@ -167,7 +167,10 @@ class Brief:
             found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
         found += [problem for model in mine for problem in self.method.unfit(model)]
         if not all(measure.name == "loss" for measure in self.reported):
-            found.append("measures other than `loss` compare with the input, which differential privacy keeps back")
+            found.append(
+                "measures other than `loss` compare the release with the input, which differential privacy does not "
+                "reveal"
+            )
         return found
 
     def dumps(self) -> str:

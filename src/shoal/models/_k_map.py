@@ -124,9 +124,9 @@ class EstimatedKMap(Model):
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
-        "Everybody of the population was drawn into the table independently and with the chance {sampling_fraction}.",
-        "It is a test, class by class: of classes that fewer than {k} people share, a share of {significance} may pass "
-        "it, and more where classes were chosen by looking at the records.",
+        "Everyone in the population was drawn into the table independently, with probability {sampling_fraction}.",
+        "It is a test of each class separately: of the classes that fewer than {k} people share, a share of "
+        "{significance} may pass it, and more where classes were chosen by looking at the records.",
         "An intruder does not know who is in the table.",
         SIZE_ALONE,
     )
@@ -160,8 +160,8 @@ class EstimatedKMap(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         return (
-            f"{words.crowd(self.least)}: if fewer than {self.k} people of the population shared them, so many would be "
-            f"in the table with a probability of at most {plain(self.significance)}."
+            f"{words.crowd(self.least)}: if fewer than {self.k} people in the population shared them, that many would "
+            f"be in the table with a probability of at most {plain(self.significance)}."
         )
 
 

@@ -220,16 +220,16 @@ class Model(Requirement):
         data = evidence.data(entry)
         # where quasi-identifiers are released as they are, promises hold for records as well
         if not self.shown_by_records and data.class_column is None:
-            said = "it counts persons, who are not in the release: on the publisher's word"
+            said = "it counts persons, whom the release does not show: on the publisher's word"
             return self._found(entry, True, said, shown=False)
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         if failing:
-            detail = f"{failing:,} of {len(classes):,} classes fail even if every record is a person of its own"
+            detail = f"{failing:,} of {len(classes):,} classes fail even if every record belongs to a different person"
             return self._found(entry, False, detail)
         if not 1 <= self.capabilities.minimal_class_size <= evidence.counting(data.quasi_identifiers).crowd:
             return self._found(entry, False, "the certificate's count of persons contradicts it")
-        shown = "have records enough" if self.shown_by_records else "keep it if records are counted"
-        detail = f"all {len(classes):,} classes {shown}; how many persons they are of, on the publisher's word"
+        shown = "have enough records" if self.shown_by_records else "keep it if records are counted"
+        detail = f"all {len(classes):,} classes {shown}; how many persons they belong to, on the publisher's word"
         return self._found(entry, True, detail)
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
@@ -239,7 +239,7 @@ class Model(Requirement):
         if found.holders is None or not isinstance(k, int):
             return self._found(entry, False, "the release does not link the records of anybody")
         shared = int(found.holders.sharing(group(found.codes)[0]).min())
-        detail = f"every one of {found.persons:,} pseudonyms shares all its records with {shared - 1:,} others or more"
+        detail = f"each of {found.persons:,} pseudonyms shares all its records with at least {shared - 1:,} others"
         return self._found(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
@@ -297,8 +297,8 @@ def rule_of_removal(models: Sequence[Model]) -> str | None:
     if all(model.capabilities.monotone_suppression for model in models):
         return None
     if len(orders_of_removal(models)) > 1:
-        return "all that break the promise at once, or the worst first, whichever is better"
-    return "those that break the promise, in a fixed order, until it holds"
+        return "all classes that break the promise at once, or the worst first, whichever is better"
+    return "classes that break the promise, in a fixed order, until it holds"
 
 
 def removal(stages: Stages, classes: Classes) -> Iterator[Mask]:

@@ -168,9 +168,9 @@ class EstimatedUniqueness(Model):
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "The table is a simple random sample of the population, a share of {sampling_fraction} of it.",
-        "It is an estimate and no bound: on populations whose truth is known it was wrong by half, either way, and by "
-        "more where few records are alike.",
-        "Records that were left out are not part of the sample that the estimate is made of.",
+        "It is an estimate, not a bound: on populations where the truth is known, it was off by half in either "
+        "direction, and by more where few records are alike.",
+        "Records that were left out are not part of the sample that the estimate is made from.",
         SIZE_ALONE,
     )
 
@@ -201,7 +201,7 @@ class EstimatedUniqueness(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         return (
-            f"Estimated {_WHOSE[self.estimator]}, at most {plain(self.share)} of the people of the population are the "
+            f"Estimated {_WHOSE[self.estimator]}, at most {plain(self.share)} of the people in the population are the "
             f"only ones with {words.known('their')}; an estimate, which may be wrong."
         )
 

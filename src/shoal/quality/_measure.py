@@ -49,7 +49,7 @@ class Measure(ABC):
     def __post_init__(self) -> None:
         problems = Problems()
         if not isinstance(self.weights, Mapping):
-            raise ParameterError(f"`weights` of `{self.title}` must give a number per column.")
+            raise ParameterError(f"`weights` of `{self.title}` must map columns to numbers.")
         for attribute, weight in self.weights.items():
             if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
                 problems.add(f"the weight of column `{attribute}` in `{self.title}` must be in [0, inf); got {weight}")
@@ -77,7 +77,7 @@ class Measure(ABC):
         unknown = [name for name in self.weights if name not in frequencies.attributes]
         if unknown:
             names = quoted(unknown)
-            raise ParameterError(f"`weights` of `{self.title}` may name quasi-identifiers only; got {names}.")
+            raise ParameterError(f"`weights` of `{self.title}` may name only quasi-identifiers; got {names}.")
         weights = np.array([self.weights.get(name, 1.0) for name in frequencies.attributes], dtype=np.float64)
         if not weights.sum():
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")

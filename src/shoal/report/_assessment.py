@@ -67,7 +67,7 @@ def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str
     parts += survey_parts(found)
     if attacks is not None:
         parts.append(table_lines("An intruder who knows some of a person's quasi-identifiers", *_known(attacks)))
-        title = "Attacks: how often they succeed, and how often they would without the records"
+        title = "Attacks: how often they succeed, and how often they would succeed without the records"
         parts.append(table_lines(title, *_tried(attacks)))
     return "\n\n".join("\n".join(lines) for lines in parts)
 
@@ -114,8 +114,8 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         "Who stands out",
         element(
             "p",
-            "Records that look alike to an intruder form a class. In a class of ten, each record is the person whom "
-            "the intruder seeks with a chance of one in ten, judging by the quasi-identifiers.",
+            "Records that look alike to an intruder form a class. In a class of ten, each record has a chance of "
+            "one in ten of being the person whom the intruder seeks, judging by the quasi-identifiers.",
         ),
         element("div", facts(risk), class_="facts"),
         element(
@@ -137,7 +137,7 @@ def _sections(found: Assessment, attacks: Attacks | None) -> Iterator[Html]:
         )
     yield section("Which columns make people stand out", table_of(*_columns(found)))
     if found.attributes:
-        about = "How often a sensitive value is guessed correctly, without and with knowing the person's class."
+        about = "How often a sensitive value is guessed correctly, without and with knowledge of the person's class."
         yield section("What a class gives away", element("p", about), table_of(*_attributes(found)))
     if found.population is not None:
         yield section("Who is unique in the population", *_population(found.population))
@@ -163,7 +163,7 @@ def _population(found: PopulationUniqueness) -> Iterator[Html]:
 def _attacks(found: Attacks) -> Iterator[Html]:
     yield element("p", "An intruder looks for people by some of their quasi-identifiers.")
     yield table_of(*_known(found))
-    yield element("p", "How often attacks succeed, and how often they would without the records.")
+    yield element("p", "How often attacks succeed, and how often they would succeed without the records.")
     yield table_of(*_tried(found))
 
 
@@ -185,7 +185,7 @@ def _together(found: PeopleRisk) -> list[str]:
     lines = [
         f"  {found.trajectories:,} of {found.persons.number:,} persons ({alone}) have a set of records that nobody "
         "else has:",
-        "  a pseudonym that links the records of a person gives these away.",
+        "  a pseudonym that links the records of a person gives these people away.",
     ]
     if found.dominated:
         lines.append(f"  One person has {found.most:,} of the {found.records.number:,} records.")
@@ -249,13 +249,13 @@ def _tried(found: Attacks) -> _Table:
 
 _LOW = (
     "The sum of individual risks is too low, in simulated populations by a factor of up to ten: for a unique record, "
-    "nothing but its own weight counts."
+    "only its own weight counts."
 )
 _MODELS = (
     "In simulated populations main effects came nearest to the truth; models with all pairs of columns understated the "
     "risk, most of all where classes are small."
 )
-_SCALE = "DIS is a scale to compare records by, not the probability that somebody is found."
+_SCALE = "DIS is a scale for comparing records, not the probability that somebody is found."
 _FIRST = 10
 
 
@@ -303,7 +303,7 @@ def _stood_for(found: SurveyRisk) -> str:
 
 def _figures(found: SurveyRisk) -> _Table:
     rows = [
-        ("expected links", f"{found.expected:,.2f}", "records are found if all are linked with the population"),
+        ("expected links", f"{found.expected:,.2f}", "records found if every record is linked with the population"),
         ("highest risk", share(found.highest), "individual risk of a record (Benedetti, Franconi)"),
         *((f"risk above {share(risk)}", f"{number:,}", "records") for risk, number in found.above if number),
         ("fewest people", f"{found.fewest:,.0f}", "of the population in a class, by the weights"),
@@ -330,13 +330,13 @@ def _special(found: SpecialUniques) -> str:
 
 def _contributions(found: SpecialUniques) -> _Table:
     rows = [(each.column, share(each.share)) for each in found.columns]
-    return ("column", "part in all scores"), [*rows]
+    return ("column", "share of all scores"), [*rows]
 
 
 def _combined(found: Sequence[CombinationRisk]) -> str:
     most = max(len(each.columns) for each in found)
     shown = f", the first {_FIRST} of {len(found):,}" if len(found) > _FIRST else ""
-    return f"What tells people apart: combinations of at most {most} columns{shown}"
+    return f"What distinguishes people: combinations of at most {most} columns{shown}"
 
 
 def _combinations(found: Sequence[CombinationRisk]) -> _Table:

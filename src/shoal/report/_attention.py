@@ -63,8 +63,8 @@ def _singling(values: Values, schema: Schema, records: int) -> Iterator[tuple[st
         if number >= _TELLING * records:
             role = "secret" if schema[name].role is Role.SENSITIVE else "column"
             yield (
-                f"{share(number / records)} of the records are alone with their released value of the {role} "
-                f"`{name}`: whoever knows it finds the record.",
+                f"{share(number / records)} of the records have a released value of the {role} `{name}` that "
+                f"no other record has: anyone who knows it can find the record.",
                 "Round it, drop it, or make it a quasi-identifier.",
             )
 
@@ -76,7 +76,7 @@ def _same(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, s
         if number >= _SAME * records:
             yield (
                 f"{share(number / records)} of the records are in a class where all have the same `{name}`: "
-                "finding the class tells the secret.",
+                "anyone who finds a person's class learns it.",
                 f"A promise such as `--l {shlex.quote(f'{name}=2')}` prevents it.",
             )
 
@@ -85,8 +85,8 @@ def _dominated(release: Made) -> Iterator[tuple[str, str]]:
     after = None if release.people is None else release.people[1]
     if after is not None and after.dominated:
         yield (
-            f"One person has {after.most:,} of the {after.records.number:,} released records: who knows of "
-            "somebody with so many finds them by that.",
+            f"One person has {after.most:,} of the {after.records.number:,} released records: anyone who "
+            "knows that somebody has that many can find them.",
             "Keep fewer records of each person, such as the latest.",
         )
 

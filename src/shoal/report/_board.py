@@ -168,7 +168,7 @@ def questions(document: Document) -> Iterator[tuple[str, str, str]]:
     yield "context", "How, and under which conditions?", said.get("context", "")
     yield "context", "What else can they know about the same people?", said.get("other_data", "")
     yield "data", "What identifies people directly?", _having(document, *_DIRECT)
-    yield "data", "What may others know of a person?", _having(document, *_KNOWN)
+    yield "data", "What may others know about a person?", _having(document, *_KNOWN)
     yield "data", "What would be learned about a person who is found?", _having(document, Role.SENSITIVE)
     yield "identifiability", "How identifiable are people?", " ".join(_identifiable(document))
     yield "identifiability", "What was done about it?", " ".join(step.description for step in document.steps)
@@ -191,7 +191,7 @@ def _identifiable(document: Document) -> Iterator[str]:
                 f"{share(table.risk.marketer)}."
             )
     if not any(table.risk is not None for table in document.tables):
-        yield "Class sizes do not measure this release; see what is promised."
+        yield "Class sizes do not measure the risk of this release; see what is promised."
 
 
 _Section = tuple[str, Iterable[Html]]
@@ -200,8 +200,8 @@ _UNTRIED = (
     "release of one table."
 )
 _ADDED = (
-    "Success is how often the attack was right, with its 95 % confidence interval; beside it, how often the same guess "
-    "is right without the records of the release. The risk added is (success - without) / (1 - without)."
+    "Success is how often the attack was right, with its 95 % confidence interval; next to it, how often the same "
+    "guess is right without the records of the release. The risk added is (success - without) / (1 - without)."
 )
 
 
@@ -233,30 +233,37 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
         yield table_of(("columns known", "one record fits", "linked", "linked at worst"), rows)
     linked = [each for each in board.attacks if each.name == "linkability"]
     if not board.linkage and not linked:
-        yield element("p", "Not measured: the release alone does not tell.")
+        yield element("p", "Not measured: the release alone does not show it.")
     yield from _tried(linked)
     yield element("h3", "Can a value be inferred?")
     if board.disclosure:
         rows = [
             (each.column, share(each.baseline), share(each.guess), f"{each.certain:,}") for each in board.disclosure
         ]
-        yield element("p", "Guesses of a secret by whoever knows a person's class, computed from the release:")
+        yield element(
+            "p", "Guesses of a sensitive value by someone who knows a person's class, computed from the release:"
+        )
         yield table_of(("column", "right without the class", "right with it", "records whose value is certain"), rows)
     inferred = [each for each in board.attacks if each.name not in _WHICH]
     if not board.disclosure and not inferred:
-        yield element("p", "Not measured: no column of the release is declared as sensitive, or no class shows.")
-    yield from _tried(inferred, "Does the release reveal a person's secret to whoever knows the quasi-identifiers?")
+        yield element(
+            "p", "Not measured: no column of the release is declared sensitive, or its classes are not visible."
+        )
+    yield from _tried(
+        inferred, "Does the release reveal a person's sensitive value to someone who knows the quasi-identifiers?"
+    )
     yield element("p", ticks(_UNTRIED) if not board.attacks else f"{_ADDED} Seed {board.seed}.", class_="soft")
 
 
 def _crowds(document: Document) -> Html:
     measured = [table.risk for table in document.tables if table.risk is not None]
     if not measured:
-        return element("p", "Class sizes do not measure this release; see what is promised.")
+        return element("p", "Class sizes do not measure the risk of this release; see what is promised.")
     unique, smallest = sum(risk.unique for risk in measured), min(risk.smallest for risk in measured)
     return element(
         "p",
-        f"{unique:,} released records are alone with their quasi-identifiers; the smallest class has {smallest:,}.",
+        f"{unique:,} released records have quasi-identifiers that no other record has; "
+        f"the smallest class has {smallest:,}.",
     )
 
 
@@ -281,8 +288,8 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
     yield element("h3", "Safe Harbor, 45 CFR 164.514(b)(2), column by column")
     words = (
         "Names and values of the released columns were compared with what the 18 identifiers look like. A program "
-        "cannot know that a column holds none, and Safe Harbor also asks that the holder knows of no way to identify "
-        "anybody by what is left."
+        "cannot know that a column holds none, and Safe Harbor also requires that the holder knows of no way to "
+        "identify anybody by what is left."
     )
     yield element("p", words)
     rows = [(each.column, " ".join(each.letters), each.verdict, each.words) for each in board.identifiers]
@@ -291,9 +298,10 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
     yield table_of(("", "identifier", "in the released columns"), listed, words=True)
     yield element("h3", "Figures for an expert's determination, 164.514(b)(1)")
     words = (
-        "An expert decides whether the risk is very small for the anticipated recipient and what they can know. From "
-        "this report the expert has: the promises and their assumptions, the class sizes and risks, the attacks above, "
-        "and the limitations below. The expert's methods and results must be documented; this report is a part of that."
+        "An expert decides whether the risk is very small, given the anticipated recipient and what that recipient can "
+        "know. From this report the expert has: the promises and their assumptions, the class sizes and risks, the "
+        "attacks above, and the limitations below. The expert's methods and results must be documented; this report is "
+        "a part of that."
     )
     yield element("p", words)
     for table in document.tables:
@@ -321,7 +329,7 @@ def _standards(board: BoardFigures) -> Iterable[Html]:
     yield table_of(("term", "here"), board.techniques, words=True)
     yield element("h3", "The questions of ISO/IEC 27559")
     rows = [
-        (part, question, answer or "not answered: say it in [release] of the plan")
+        (part, question, answer or "not answered: give it in [release] of the plan")
         for part, question, answer in board.questions
     ]
     yield table_of(("part", "question", "answer"), rows, words=True)

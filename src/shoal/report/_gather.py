@@ -229,11 +229,11 @@ _MEANINGS = {
     Role.IDENTIFIER: "names a person",
     Role.PERSON: "says whose record it is",
     Role.HOUSEHOLD: "says who belongs together",
-    Role.QUASI_IDENTIFIER: "others may know it of a person",
+    Role.QUASI_IDENTIFIER: "others may know it about a person",
     Role.SENSITIVE: "nobody should learn it about a person",
     Role.INSENSITIVE: "declared to be neither known to others nor secret",
     Role.WEIGHT: "says how many people a record stands for",
-    Role.STRATUM: "others may know it of a person; the sample was drawn by it",
+    Role.STRATUM: "others may know it about a person; the sample was drawn by it",
     Role.DROP: "not needed",
     Role.DECIDE: "not decided",
 }

@@ -93,7 +93,7 @@ def _sections(document: Document) -> Iterable[tuple[str, str | Iterable[str]]]:
     yield "What was done", _done(document)
     yield "How well people are hidden", _risks(document)
     if document.attention:
-        yield "What to pay attention to", element("ul", [element("li", ticks(t)) for t in document.attention])
+        yield "What needs attention", element("ul", [element("li", ticks(t)) for t in document.attention])
     if document.board is not None:
         yield from board_sections(document, document.board)
     yield "What the data look like", _data(document)
@@ -111,7 +111,7 @@ def _described(document: Document) -> Iterable[Html]:
     rows = [(each.name, str(each.role), each.done, each.reason) for each in document.described]
     yield table_of(("column", "role", "what was done", "reason"), rows, words=True)
     if not all(each.given for each in document.described):
-        words = "Where nobody gave a reason, the meaning of the role stands in its place."
+        words = "Where nobody gave a reason, the meaning of the role is shown instead."
         yield element("p", words, class_="soft")
 
 
@@ -158,8 +158,8 @@ def _risks(document: Document) -> Iterable[Html]:
     if any(table.risk is not None for table in document.tables):
         yield element(
             "p",
-            "Records that look alike to an intruder form a class. In a class of ten, each record is the person whom "
-            "the intruder seeks with a chance of one in ten, judging by these columns.",
+            "Records that look alike to an intruder form a class. In a class of ten, each record has a chance of "
+            "one in ten of being the person whom the intruder seeks, judging by these columns.",
         )
     for table in document.tables:
         if table.risk is None and table.hidden_among is None:
@@ -188,7 +188,7 @@ def _people(found: Sequence[PeopleFigures]) -> Iterable[Html]:
         yield table_of(("", *("before", "after")[: len(found)]), rows)
     yield element("p", FOUND, class_="soft")
     if len(found) == 1:
-        words = "Figures after are not given: the release shows who is in it, or random numbers made it."
+        words = "There are no figures for after: the release shows who is in it, or random numbers made it."
         yield element("p", words, class_="soft")
 
 
@@ -220,7 +220,7 @@ def _checking(document: Document) -> Iterable[Html]:
     yield element(
         "p",
         "This compares the fingerprints of all files with the certificate and checks again every promise that can be "
-        "decided from the data alone. The fingerprint of this page is in certificate.json, too.",
+        "decided from the data alone. The fingerprint of this page is also in certificate.json.",
     )
     rows = [(file.name, f"{file.bytes:,}", file.sha256) for file in document.files]
     yield table_of(("file", "bytes", "SHA-256"), rows)

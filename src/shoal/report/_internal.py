@@ -204,7 +204,8 @@ def lattice_chart(lattice: LatticeFigures) -> Chart:
         name="lattice",
         title=f"Combinations of levels of {', '.join(lattice.columns)}",
         note=f"{len(lattice.nodes):,} of {lattice.looked_at:,} examined; "
-        "exact at the bottom, hidden at the top; filled: keeps the promise; hollow: set aside; ringed: chosen",
+        "most exact at the bottom, most general at the top; filled: keeps the promise; hollow: set aside; "
+        "ringed: chosen",
         width=_WIDTH,
         height=_ROW * max(len(tall), 1),
         content=join(

@@ -94,9 +94,10 @@ STRENGTHS = {
 def hidden(among: int) -> str:
     """Say how people are hidden where values were exchanged."""
     return (
-        "Quasi-identifiers are released unchanged. What is hidden is which of the swapped values belong to a person: "
-        f"the values of at least {among:,} records were swapped at random, within classes that are not published. As "
-        f"far as the promise holds, each of these values is the person's with a chance of at most one in {among:,}."
+        "Quasi-identifiers are released unchanged. What is hidden is which of the swapped values belong to which "
+        f"person: the values of at least {among:,} records were swapped at random, within classes that are not "
+        "published. As far as the promise holds, each of these values is the person's with a chance of at most one in "
+        f"{among:,}."
     )
 
 
@@ -115,7 +116,7 @@ def notice(document: Document) -> tuple[str, str]:
         return "Public report.", f"{made} Nothing in it was computed from the original data outside the privacy budget."
     return (
         "Public report.",
-        f"{made} All that it reveals about the original data is the numbers of records stated in the certified steps; "
+        f"{made} All it reveals about the original data is the numbers of records stated in the certified steps; "
         "how risk and quality compare with the original stays with the publisher.",
     )
 
@@ -153,7 +154,9 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         if _reads_alike(certificate):
             yield "All records of a class may share a sensitive value: anyone who knows the class then knows the value."
     if Strength.CONDITIONAL in strengths:
-        yield "A conditional promise fails if any of its assumptions does; nothing in the release shows that they hold."
+        yield (
+            "A conditional promise fails if any of its assumptions fails; nothing in the release shows that they hold."
+        )
     read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
     if read_off:
         names = quoted(read_off)
@@ -173,7 +176,7 @@ def _paid(account: AccountEntry) -> str:
 
     return (
         f"It was paid from an account of these records, as entry {account.entry:,}: {figures(account.cost)}. By then "
-        f"{figures(account.spent)} was spent in all, and {figures(account.budget, account.spent)} was left."
+        f"{figures(account.spent)} had been spent in total, and {figures(account.budget, account.spent)} was left."
     )
 
 

@@ -188,7 +188,7 @@ def _unused(table: Table, survey: SurveyRisk | None) -> Iterator[str]:
     """Say of a sampling weight that was not used why."""
     name = tables.schema_of(table).sampling_weight
     if name in table.columns and survey is None:
-        yield f"`{name}` is not used: somebody has several records, and a sampling weight is that of a person."
+        yield f"`{name}` is not used: somebody has several records, and a sampling weight belongs to a person."
 
 
 def separations(frequencies: Frequencies) -> tuple[Separation, ...]:

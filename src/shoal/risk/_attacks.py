@@ -75,9 +75,9 @@ class Attack:
         object.__setattr__(self, "risk", max(0.0, added / room) if room else 0.0)
 
 
-_SINGLING_OUT = "Does a description taken from the release fit exactly one person of the original table?"
+_SINGLING_OUT = "Does a description taken from the release fit exactly one person in the original table?"
 _LINKABILITY = (
-    "Given two files about the same people with different columns, does the release tell which rows belong together?"
+    "Given two files about the same people with different columns, does the release reveal which rows belong together?"
 )
 
 

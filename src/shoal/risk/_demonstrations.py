@@ -140,7 +140,7 @@ class Duplication:
         """Say it in a sentence."""
         return (
             f"The release is {self.k}-anonymous on all columns, and {self.reidentified:,} of {self.records:,} people "
-            f"are in it with their whole record, recognisable by anybody who knows them."
+            f"appear in it with their whole record, recognisable to anybody who knows them."
         )
 
 

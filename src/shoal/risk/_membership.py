@@ -16,7 +16,7 @@ from shoal.risk._pair import Pair, candidates
 from shoal.schema.rules import text
 from shoal.tables import Table, schema_of
 
-_QUESTION = "Given a person's whole record, does the release tell whether that record went into it?"
+_QUESTION = "Given a person's whole record, does the release reveal whether that record went into it?"
 
 
 def membership(

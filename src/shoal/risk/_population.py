@@ -141,12 +141,12 @@ def _errs(counts: SizeCounts, people: int, chosen: str) -> str:
     if not counts.having(1):
         return "too low, if the population has classes that the table does not show"
     if chosen == "zayatz":
-        return "too high, mostly: class sizes of the population are taken to be those of the table"
+        return "usually too high: class sizes in the population are taken to be those of the table"
     if chosen == "snb":
-        return "either way, by a few percent as a rule"
+        return "either way, usually by a few percent"
     if counts.records - counts.classes < _FEW:
         return "either way, by half or more: too few records are alike to tell"
-    return "too high where class sizes vary little; otherwise either way, by a tenth as a rule"
+    return "too high where class sizes vary little; otherwise either way, usually by a tenth"
 
 
 #: integrals taken at once

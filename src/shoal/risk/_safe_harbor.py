@@ -30,7 +30,7 @@ IDENTIFIERS: Mapping[str, str] = {
     "M": "devices: identifiers and serial numbers",
     "N": "web addresses",
     "O": "IP addresses",
-    "P": "biometric identifiers, finger and voice prints among them",
+    "P": "biometric identifiers, including finger and voice prints",
     "Q": "photographs of the full face",
     "R": "any other number, characteristic or code that is unique",
 }
@@ -95,15 +95,15 @@ class Finding:
     column: str
     letters: str = ""
     verdict: Verdict = Verdict.NOTHING
-    words: str = "neither its name nor its values look like one of the 18"
+    words: str = "neither its name nor its values look like any of the 18 identifiers"
 
 
 def safe_harbor(released: Table, schema: Schema) -> tuple[Finding, ...]:
     """Look for the identifiers that Safe Harbor (45 CFR 164.514(b)(2)) removes, in every column of a released table.
 
     Names of columns are understood in the larger European languages, values by their looks: the same tables with which
-    schemas are drafted. That nothing is found does not show that nothing is there, and Safe Harbor also asks that the
-    holder knows of no other way to find somebody.
+    schemas are drafted. That nothing is found does not show that nothing is there, and Safe Harbor also requires that
+    the holder knows of no other way to find somebody.
 
     Cost: every column is grouped once, on the engine.
 
@@ -132,7 +132,7 @@ def _found(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[
     name = profile.name
     attribute = next((each for each in schema if each.name == name), None)
     if attribute is not None and attribute.pseudonym:
-        words = "a pseudonym that is computed from an identifier: 164.514(c) asks for codes that are not"
+        words = "a pseudonym that is computed from an identifier: 164.514(c) requires codes that are not"
         yield Finding(column=name, letters="R", verdict=Verdict.FOUND, words=words)
         return
     about = topic(name, text=profile.type == "text")
@@ -154,7 +154,7 @@ def _found(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[
         words = f"its name suggests {about.means}"
         yield Finding(column=name, letters=letters, verdict=Verdict.DECIDE, words=words)
     if profile.alone >= _ALONE:
-        words = f"{share(profile.alone)} of the records are alone with their value"
+        words = f"{share(profile.alone)} of the records have a value that no other record has"
         yield Finding(column=name, letters="R", verdict=Verdict.DECIDE, words=words)
 
 
@@ -176,7 +176,7 @@ def _age(name: str, labels: list[str]) -> Finding:
     begins = {label: float(found[0]) for label in labels if (found := _NUMBER.search(label))}
     old = [label for label, begin in begins.items() if begin >= _OLDEST]
     if any(begins[label] > _OLDEST for label in old) or len(old) > 1:
-        words = "ages over 89 are told apart"
+        words = "ages over 89 are shown separately"
         return Finding(column=name, letters="C", verdict=Verdict.FOUND, words=words)
     if old:
         words = "one value begins at 90: it must stand for all ages of 90 and over"
@@ -187,11 +187,11 @@ def _age(name: str, labels: list[str]) -> Finding:
 def _place(name: str, labels: list[str]) -> Finding:
     digits = max((len(found[0]) for label in labels if (found := re.match(r"\d+", label))), default=0)
     if digits > 3:
-        words = f"a place, of which up to {digits} digits are shown"
+        words = f"a place, shown with up to {digits} digits"
         return Finding(column=name, letters="B", verdict=Verdict.FOUND, words=words)
     words = (
-        f"a place, of which up to {digits} digits are shown: every area must hold more than 20,000 people"
+        f"a place, shown with up to {digits} digits: every area must hold more than 20,000 people"
         if digits
-        else "a place: it must be no smaller than a state"
+        else "a place: it must not be smaller than a state"
     )
     return Finding(column=name, letters="B", verdict=Verdict.DECIDE, words=words)

@@ -116,7 +116,7 @@ def _look(folder: Path, names: Sequence[str], site: Site) -> dict[str, Mapping[s
 
 def _check_file(entry: File, allowed: set[str], seen: Mapping[str, Any] | None) -> Check:
     if entry.name not in allowed:
-        return _failed(entry.name, "not a file that the release of such a plan has")
+        return _failed(entry.name, "not a file that a release of this plan has")
     if seen is None:
         return _failed(entry.name, "the file is missing")
     if (seen["sha256"], seen["bytes"]) != (entry.sha256, entry.bytes):

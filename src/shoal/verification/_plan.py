@@ -105,7 +105,7 @@ def _tables(plan: Brief, certificate: Certificate) -> Decision:
             if each.name == data.class_column:
                 continue
             if not _as_planned(each, column(plan.schema[each.name]), bucketized):
-                return False, f"`{each.name}` has another role, kind or order of values in plan.toml"
+                return False, f"`{each.name}` has a different role, kind or order of values in plan.toml"
     if any(data.class_column is not None and not _links(data, plan.schema) for data in certificate.tables):
         return False, "the column that numbers the classes is a column of the plan"
     columns = sum(map(len, found.values()))
@@ -211,7 +211,7 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         if not certificate.same_wording:
             del again["description"], said["description"]
         if again != said:
-            return False, f"the step `{step['step']}` is not described as it is"
+            return False, f"the description of the step `{step['step']}` does not match it"
     described = plan.schema
     wanted = {
         "dropped": [name for name in described.identifiers if not described[name].pseudonym],
@@ -226,14 +226,14 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         return False, "the columns that were left out are not those of plan.toml"
     method = getattr(plan.method, "inner", plan.method.name)
     if any(step.get("method", method) != method for step in certificate.steps):
-        return False, "a step names another method than plan.toml"
+        return False, "a step names a different method from plan.toml"
     further = [event.to_json() for event in plan.method.further_steps]
     taken = [Event.from_json(step).to_json() for step in evidence.steps("aggregated")]
     if taken != [step for step in further if step["step"] == "aggregated"]:
         return False, "the step `aggregated` is not what plan.toml asks for"
     missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
     if missing:
-        return False, f"the step `{missing[0]}` is missing, without which there is no such release"
+        return False, f"the step `{missing[0]}` is missing; every such release has it"
     if certificate.steps[-1]["step"] != "ordered":
         return False, "the steps are not in the order in which they are taken"
     once = [step["step"] for step in certificate.steps if step["step"] not in _REPEATED]
@@ -247,7 +247,7 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
         return False, "the step `coarsened` does not fit the columns and levels of the release"
     if contradicted := _contradicted(evidence):
         return False, f"the step `{contradicted}` states what the release contradicts"
-    return True, f"{len(certificate.steps)} steps, each described as it is"
+    return True, f"{len(certificate.steps)} steps, each with a matching description"
 
 
 def _coarse_enough(plan: Brief, evidence: Evidence) -> bool:
@@ -374,7 +374,7 @@ def _promises(plan: Brief, certificate: Certificate) -> Decision:
             return False, "the certificate does not promise what plan.toml asks for"
     missing = plan.method.unanswered(plan.schema, asked, certificate.promises)
     if missing:
-        return False, f"nothing in the certificate answers `{missing[0].title}`, which plan.toml asks for"
+        return False, f"nothing in the certificate corresponds to `{missing[0].title}`, which plan.toml asks for"
     return True, f"{len(said)}, as plan.toml asks for"
 
 
@@ -388,7 +388,7 @@ def _budget(certificate: Certificate) -> Decision:
     if certificate.budget is not None:
         stated = [Fraction(certificate.budget.epsilon), Fraction(certificate.budget.delta)]
     if stated != spent:
-        return False, "not what the steps spend in all"
+        return False, "not what the steps spend in total"
     return True, f"epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g}" if any(spent) else "nothing is spent"
 
 
@@ -423,7 +423,7 @@ def _measures(method: Method, certificate: Certificate) -> Decision:
     known = {name.format(column=column) for name in method.keeps.measures for column in columns}
     if not known.issuperset(certificate.measures):
         return False, f"there are measures that method `{method.name}` does not state"
-    return True, f"{len(certificate.measures)} that the release alone tells" if certificate.measures else "none"
+    return True, f"{len(certificate.measures)} that the release alone shows" if certificate.measures else "none"
 
 
 def _randomness(certificate: Certificate) -> Decision:

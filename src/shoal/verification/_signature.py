@@ -100,7 +100,7 @@ def check_signature(folder: Path, signer: bytes | None) -> Check:
     public, signature = found
     name = _fingerprint(public)
     if signer is not None and public != signer:
-        return _check(f"by another key ({name}) than the one given ({_fingerprint(signer)})", passed=False)
+        return _check(f"by a different key ({name}) from the one given ({_fingerprint(signer)})", passed=False)
     try:
         valid = _valid(public, signature, (folder / CERTIFICATE).read_bytes())
     except MissingExtraError as error:
@@ -110,7 +110,7 @@ def check_signature(folder: Path, signer: bytes | None) -> Check:
     if signer is not None:
         return _check(f"by the key given, {name}")
     return _check(
-        f"by the key {name}; on the publisher's word: that the key is the publisher's, for nobody vouches for it here",
+        f"by the key {name}; on the publisher's word: that the key is the publisher's; nobody vouches for it here",
         shown=False,
     )
 

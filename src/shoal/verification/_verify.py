@@ -218,9 +218,11 @@ def _check_wording(certificate: Certificate) -> list[Check]:
     if certificate.same_wording:
         return []
     if certificate.wording > WORDING:
-        detail = "of a newer version of Shoal, whose sentences this one does not know; verify with that version"
+        detail = "from a newer version of Shoal, whose sentences this one does not know; verify with that version"
         return [Check(subject="wording", passed=False, detail=detail)]
-    detail = "of an older version of Shoal: not compared with the parameters, which are checked; trust these alone"
+    detail = (
+        "from an older version of Shoal: not compared with the parameters, which are checked; trust only the parameters"
+    )
     return [Check(subject="wording", passed=True, detail=detail, shown=False)]
 
 
@@ -279,8 +281,8 @@ def _on_trust(evidence: Evidence) -> list[Check]:
     if evidence.steps("counted"):
         found["persons"] = "that the person column says whose record it is"
         if not plan.method.linked:
-            found["persons"] = "how many there are in each class, for they are not in the release"
-    found["roles"] = "that nobody can know other columns than the quasi-identifiers"
+            found["persons"] = "how many there are in each class, since the release does not show them"
+    found["roles"] = "that nobody can know columns other than the quasi-identifiers"
     if plan.method.keeps.private is not None:
         del found["roles"]
         found["domains"] = "that they and all parameters were declared without looking at the data"
@@ -354,14 +356,14 @@ def _content(file: Path, record: MaskingRecord) -> list[Check]:
 def _step(table: Table, entry: StepEntry, later: tuple[StepEntry, ...]) -> tuple[bool, str]:
     step = entry.read()
     if StepEntry.of(step, entry.detail) != entry:
-        return False, "its words are not those of its parameters"
+        return False, "its wording does not match its parameters"
     if not {*step.columns} <= {*table.columns}:
         return False, "it names columns that are not there"
     if _disturbed(step, [each.read() for each in later]):
-        return True, "said as it is; later steps changed its columns"
+        return True, "its wording matches its parameters; later steps changed its columns"
     rows = table.to_arrow()
     problem = step.contradiction({name: rows[name].combine_chunks() for name in rows.column_names}, entry.detail)
-    return problem is None, problem or "said as it is, and nothing in the file contradicts it"
+    return problem is None, problem or "its wording matches its parameters, and nothing in the file contradicts it"
 
 
 def _disturbed(step: MaskingStep, later: list[MaskingStep]) -> bool:

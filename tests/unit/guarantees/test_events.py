@@ -28,5 +28,5 @@ def test_columns_and_numbers_are_said_in_words() -> None:
     assert one.describe() == "Left out 1 record with missing values in column `a`."
     assert two.describe() == "Left out 2,000 records with missing values in columns `a`, `b`."
     assert Pseudonymized(columns=("id",)).describe() == (
-        "Replaced the identifying column `id` by HMAC-SHA-256 pseudonyms; whoever holds the key can link them back."
+        "Replaced the identifying column `id` by HMAC-SHA-256 pseudonyms; anyone who holds the key can link them back."
     )

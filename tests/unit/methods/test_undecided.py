@@ -25,7 +25,7 @@ def table(role):
 
 
 def test_a_column_that_nobody_has_decided_on_stops_the_release():
-    with pytest.raises(PlanError, match="nobody has decided what these columns are: `note`"):
+    with pytest.raises(PlanError, match="these columns have no role yet: `note`"):
         shoal.anonymize(table("decide"), shoal.KAnonymity(2))
 
 

@@ -29,5 +29,5 @@ def test_a_weight_of_0_leaves_an_attribute_out() -> None:
 
 
 def test_weights_of_unknown_columns_are_refused() -> None:
-    with pytest.raises(ParameterError, match="`weights` of `Loss` may name quasi-identifiers only; got `zip`"):
+    with pytest.raises(ParameterError, match="`weights` of `Loss` may name only quasi-identifiers; got `zip`"):
         InformationLoss(weights={"zip": 1.0}).objective(PEOPLE.frequencies())

@@ -32,7 +32,7 @@ def test_secrets_that_single_people_out_are_counted():
     times = collections.Counter(found.table.to_arrow()["pay"].to_pylist())
     alone = sum(1 for each in times.values() if each == 1)
     assert alone == 15
-    assert any(each.startswith("37.5% of the records are alone with their released value") for each in found.attention)
+    assert any(each.startswith("37.5% of the records have a released value of the") for each in found.attention)
 
 
 def test_classes_of_one_secret_are_counted():
@@ -49,9 +49,9 @@ def test_summary_and_report_say_the_same_to_everybody_without_advice(tmp_path):
     found = release(rows, zip="quasi-identifier", sex="quasi-identifier", pay="sensitive")
     found.write(tmp_path / "release")
     summary = " ".join((tmp_path / "release" / "summary.txt").read_text().split())
-    assert "Attention - `zip` is `*` in every record. - 37.5% of the records are alone" in summary
+    assert "Attention - `zip` is `*` in every record. - 37.5% of the records have a released value" in summary
     assert "make it a quasi-identifier" not in summary
-    assert "What to pay attention to" in (tmp_path / "release" / "report.html").read_text()
+    assert "What needs attention" in (tmp_path / "release" / "report.html").read_text()
     assert shoal.verify(tmp_path / "release").passed
 
 

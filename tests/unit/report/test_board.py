@@ -109,7 +109,7 @@ def test_inference_is_what_counting_by_hand_gives(release: Path) -> None:
     assert found.certain == sum(sum(each.values()) for each in classes.values() if len(each) == 1)
     assert found.baseline == max(Counter(row["illness"] for row in rows).values()) / len(rows)
     assert document.board.attacks == ()
-    assert "Not measured: the release alone does not tell." in render_html(document)
+    assert "Not measured: the release alone does not show it." in render_html(document)
 
 
 @pytest.mark.slow

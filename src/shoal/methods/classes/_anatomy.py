@@ -45,7 +45,7 @@ class Anatomy(BlockMethod):
 
     Assumptions
     -----------
-    Those of the promises. An intruder knows no confidential values of other people of the class.
+    Those of the promises. An intruder knows no confidential values of other people in the class.
 
     Notes
     -----
@@ -67,7 +67,9 @@ class Anatomy(BlockMethod):
         if self.grouping != "confidential":
             return found
         if self.attribute is None and len(schema.sensitive) != 1:
-            found.append(f"`attribute` of `{self.title}` must say which of {len(schema.sensitive)} sensitive columns")
+            found.append(
+                f"`attribute` of `{self.title}` must name one of the {len(schema.sensitive)} sensitive columns"
+            )
         elif self.attribute is not None and self.attribute not in schema.sensitive:
             found.append(f"`attribute` of `{self.title}` must be a sensitive column; got `{self.attribute}`")
         return found

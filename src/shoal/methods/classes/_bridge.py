@@ -257,7 +257,7 @@ PRIOR = (
 
 RANDOMISED = (
     "The confidential values of every record are randomised independently of the others, all attributes of a record "
-    "together with the epsilon said.",
+    "together with the stated epsilon.",
     "It is about the distribution that the released values are drawn from; the values drawn can differ from it.",
 )
 """What stochastic closeness assumes."""

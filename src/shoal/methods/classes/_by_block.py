@@ -425,7 +425,7 @@ def _check(plan: Brief, judged: Sequence[Classes], complete: bool) -> None:
     if broken or not complete:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]
-            or [f"the classes of method `{plan.method.name}` do not hold all records"],
+            or [f"the classes of method `{plan.method.name}` do not contain all records"],
             hint="this is a bug in Shoal: please report it",
         )
 

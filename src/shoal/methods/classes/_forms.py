@@ -267,7 +267,7 @@ class Classed(Event):
             "anatomy": f"and left their {quoted(self.columns)} as they are",
         }[self.form]
         return (
-            f"Put the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
+            f"Grouped the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
             f"`{self.method}`, {done}."
         )
 

@@ -93,7 +93,7 @@ class PartitionMethod(Method):
         """Return what keeps this method from being used with a schema and promises."""
         del schema
         found = [
-            f"method `{self.name}` cannot keep `{model.title}`, which looks at more than sizes and sensitive values"
+            f"method `{self.name}` cannot keep `{model.title}`, which depends on more than sizes and sensitive values"
             for model in models
             if model.capabilities.codes or model.capabilities.about_population
         ]
@@ -171,7 +171,7 @@ def _check_shares(models: Sequence[Model], encoded: EncodedRecords) -> None:
     most = 0 if encoded.persons is None else int(np.bincount(encoded.persons).max())
     if most * k > len(encoded):
         raise RequirementError(
-            f"somebody has {most:,} of the {len(encoded):,} records, more than one in {k:,}; where quasi-identifiers "
+            f"one person has {most:,} of the {len(encoded):,} records, more than one in {k:,}; where quasi-identifiers "
             f"are released as they are, nobody may have more than 1/{k:,} of the records of a class",
             hint="use a method that generalises, a smaller k, or a table with fewer records of each person",
         )

@@ -193,7 +193,7 @@ class Microaggregation(Clustering):
             if name not in schema.quasi_identifiers:
                 found.append(f"`groups` of `{self.title}` names `{name}`, which is not a quasi-identifier")
             elif named.count(name) > 1:
-                found.append(f"`groups` of `{self.title}` has `{name}` twice")
+                found.append(f"`groups` of `{self.title}` lists `{name}` twice")
         missing = [name for name in schema.quasi_identifiers if name not in named]
         return [*found, *(f"`groups` of `{self.title}` leaves out `{name}`" for name in missing)]
 
@@ -459,7 +459,7 @@ class Averaged(Event):
         )
         said = "; ".join(f"of {quoted(names)} {what}" for names, what in kinds if names)
         numeric = self.means or self.days or self.medians
-        missing = " Members without a value do not count in means and medians." if numeric else ""
+        missing = " Members without a value are left out of means and medians." if numeric else ""
         return f"Typical values of a class are: {said}.{missing}"
 
 

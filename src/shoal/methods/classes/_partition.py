@@ -178,7 +178,7 @@ def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition]
             return partition
         if partition.count == 1:
             raise RequirementError(
-                "not even one class of all records keeps the promises",
+                "even a single class of all records does not keep the promises",
                 hint="weaken a promise; closeness alone always holds for a single class",
             )
         partition = Partition.numbered(_pairs(points, partition, verdict)[partition.labels])

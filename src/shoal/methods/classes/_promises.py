@@ -150,7 +150,7 @@ def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:
 UNSEEN = Words(alike=False)
 
 
-SEVERAL = "It counts once for every record: with r records of a person, epsilon counts r times."
+SEVERAL = "It counts once for every record: for a person with r records, epsilon is multiplied by r."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -290,7 +290,7 @@ class HiddenClasses(ClassPromise):
         if evidence.steps("counted") and evidence.counting(evidence.data(entry).quasi_identifiers).crowd < self.k:
             return False, "the certificate's count of persons contradicts it"
         classes = sum(row[0] for row in rows)
-        return True, f"holds for the {classes:,} classes that the certificate lists; who is in which, it does not show"
+        return True, f"holds for the {classes:,} classes that the certificate lists; it does not show who is in which"
 
     def _fits(self, counts: Sequence[int], totals: Sequence[int]) -> bool:
         size, records = sum(counts), sum(totals)

@@ -35,10 +35,10 @@ from shoal.methods.classes._quotas import quota_bounds
 from shoal.models import Classes, ClassHistogram, Model, ProbabilisticKAnonymity
 from shoal.schema import Role
 
-UNSEEN = "that values were exchanged, and at random, the data cannot show"
+UNSEEN = "the data cannot show that values were exchanged, and at random"
 UNTIED = (
-    "Nothing that is known, the released columns that stay included, ties the exchanged values to them: a column that "
-    "follows from another undoes the exchange."
+    "Nothing that is known, including the released columns that stay, ties the exchanged values to them: a column "
+    "that follows from another one undoes the exchange."
 )
 DRAWN = "The clusters and the exchange inside them, which the data cannot show, are as the steps say."
 SHOWN = "Quasi-identifiers are released as they are: the release is not k-anonymous, and who is in it is not hidden."
@@ -93,7 +93,7 @@ class Exchanged(ClassPromise):
         if self.intruder == "uninformed":
             return (
                 "An intruder knows at most the columns declared as quasi-identifiers, of anybody (uninformed "
-                "intruder). Clusters and method may be known, the random exchange not.",
+                "intruder). The clusters and the method may be known, but not the random exchange.",
                 DRAWN,
                 SHOWN,
                 UNTIED,
@@ -101,12 +101,12 @@ class Exchanged(ClassPromise):
                 "person's with probability m/c, and one that all share is disclosed.",
             )
         return (
-            "An intruder knows no value of the column in question of anybody else (informed intruder). Clusters and "
-            "method may be known, the random exchange not.",
+            "An intruder does not know anybody else's value of the column in question (informed intruder). The "
+            "clusters and the method may be known, but not the random exchange.",
             DRAWN,
             SHOWN,
-            "Values are exchanged with near ones: the value of a person is learnt with the precision of its cluster. k "
-            "is to be much larger than for k-anonymity.",
+            "Values are exchanged with near ones: a person's value is learnt with the precision of its cluster. k "
+            "should be much larger than for k-anonymity.",
             UNTIED,
         )
 
@@ -206,7 +206,7 @@ class OfAttributeSet(ClassPromise):
     def assumptions(self) -> tuple[str, ...]:
         return (
             f"An intruder knows at most {quoted(self.columns)}: all quasi-identifiers taken together are not covered, "
-            "since their groups were clustered apart.",
+            "since their groups were clustered separately.",
             *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
         )
 
@@ -237,7 +237,7 @@ class OfAttributeSet(ClassPromise):
             if not least <= evidence.counting(self.columns).fewest <= int(classes.sizes.min()):
                 return False, "the certificate's count of persons contradicts it"
             if not self.model.shown_by_records:
-                return True, "it counts persons, who are not in the release: on the publisher's word"
+                return True, "it counts persons, whom the release does not show: on the publisher's word"
         failing = int(np.count_nonzero(~self.model.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
@@ -280,7 +280,7 @@ class OfClusters(ClassPromise):
     def assumptions(self) -> tuple[str, ...]:
         return (
             DRAWN,
-            "An intruder knows no sensitive values of other people of the cluster.",
+            "An intruder knows no sensitive values of other people in the cluster.",
             "An intruder does not use that clusters were merged because of their sensitive values.",
         )
 
@@ -302,7 +302,7 @@ class OfClusters(ClassPromise):
             return False, detail
         classes = evidence.classes(data, sensitive=self.model.capabilities.sensitive)
         if not self.model.holds(_divided(classes)):
-            return False, f"not even all records in one cluster keep `{self.model.name}`"
+            return False, f"even a single cluster of all records does not keep `{self.model.name}`"
         for size in {int(str(step[name])) for name in ("smallest", "largest")}:
             if size < data.records and not _reachable(self.model, classes, size):
                 return False, f"no cluster of {size:,} of these records can keep `{self.model.name}`"

@@ -168,7 +168,7 @@ class Slice(Method):
             if name not in wanted:
                 found.append(f"`groups` of `{self.title}` names `{name}`, which is not a column to release")
             elif named.count(name) > 1:
-                found.append(f"`groups` of `{self.title}` has `{name}` twice: tables must share no column")
+                found.append(f"`groups` of `{self.title}` lists `{name}` twice: tables must not share a column")
         found += [f"`groups` of `{self.title}` leaves out `{name}`" for name in wanted if name not in named]
         for model in models:
             needed = set(model.capabilities.sensitive)
@@ -456,7 +456,7 @@ class Composition(ClassPromise):
 
     def assumptions(self) -> tuple[str, ...]:
         return (
-            "The tables share no column, and nothing tells which records of them belong together.",
+            "The tables share no column, and nothing shows which of their records belong together.",
             "The intruder does not know how columns of different tables go together.",
             *(PRIOR[:1] if self.t is not None else ()),
         )
@@ -470,7 +470,7 @@ class Composition(ClassPromise):
             for data in certificate.tables
         ]
         if self != Composition.of(parts, [exposed(data.columns) for data in certificate.tables]):
-            return False, "does not follow from those of the tables"
+            return False, "does not follow from the promises of the tables"
         return True, "follows from the promises of the tables"
 
 
@@ -499,4 +499,4 @@ class Sliced(Event):
 
     def describe(self) -> str:
         listed = "; ".join(quoted(group) for group in self.groups)
-        return f"Anonymised {len(self.groups):,} groups of columns apart, as tables that nothing links: {listed}."
+        return f"Anonymised {len(self.groups):,} groups of columns separately, as tables that nothing links: {listed}."

@@ -114,7 +114,7 @@ class StochasticCloseness(PartitionMethod):
         for name in schema.sensitive:
             found += mechanism_problems(schema[name], self.mechanism_for(schema[name]))
         found += [
-            f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold by chance only"
+            f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold only by chance"
             for model in models
             for name in model.capabilities.sensitive
         ]
@@ -198,7 +198,7 @@ class LocalPrivacy(ClassPromise):
         return (
             "Quasi-identifiers are not covered: they are protected by the other promises alone.",
             "Whether a value is missing is not covered: records without one are left out, or refused.",
-            "One person has one record; with r records of a person epsilon counts r times.",
+            "Each person has one record; for a person with r records, epsilon is multiplied by r.",
             "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
             "Every further release or answer from the same records adds its own epsilon.",

@@ -127,8 +127,8 @@ class Suppress(PartitionMethod):
         people, models = opened.people, opened.plan.class_models
         if wildcards and people.persons is not None:
             raise ParameterError(
-                f"`{KWildcards.title}` counts records, and `{work.schema.person}` says that some are of the same "
-                "person; what it promises would not hold for persons.",
+                f"`{KWildcards.title}` counts records, and `{work.schema.person}` says that some belong to the "
+                "same person; what it promises would not hold for persons.",
                 hint="ask for k-anonymity, which counts persons",
             )
         codes = codes_of(people.quasi_identifiers)
@@ -185,7 +185,7 @@ class Suppress(PartitionMethod):
         limits = [f"`{name}`" for name in dict.fromkeys((*self.strata, *caps))]
         raise RequirementError(
             "suppressing cells does not keep the promises"
-            + (f" while {', '.join(limits)} may lose no more cells than that" if limits else ""),
+            + (f" within the limits set for {', '.join(limits)}" if limits else ""),
             hint="allow more cells of these columns (`most`), take fewer `strata`, or generalise values first"
             if limits
             else "ask for less, or use a method that may leave records out",
@@ -242,7 +242,7 @@ def codes_of(columns: Sequence[QuasiIdentifier]) -> Codes:
         if pa.types.is_string(column.values.type) and TOP in column.values.to_pylist()
     ]
     if taken:
-        raise DataError(taken, hint="write it in another way before suppressing cells")
+        raise DataError(taken, hint="write it differently before suppressing cells")
     return np.stack([column.places for column in columns], axis=1).astype(np.int32)
 
 
@@ -467,6 +467,6 @@ class CellsSuppressed(Event):
         if not self.k:
             return done
         return (
-            f"{done} Counted with suppressed cells as wildcards; with a suppressed cell as a value of its own, "
+            f"{done} Counted with suppressed cells as wildcards; if a suppressed cell counts as a value of its own, "
             f"{self.fewer:,} records look like fewer than {self.k - 1:,} others."
         )

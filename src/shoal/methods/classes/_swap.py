@@ -80,8 +80,8 @@ class Swap(Clustering):
         found = [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
         if self.strategy != "merge-first":
             found.append(
-                f'`strategy` of `{self.title}` must be "merge-first": clusters that are made of sensitive values tell '
-                "how these were exchanged"
+                f'`strategy` of `{self.title}` must be "merge-first": clusters made from sensitive values reveal how '
+                "these were exchanged"
             )
         return found
 

@@ -78,8 +78,8 @@ class KWildcards(ClassPromise, Requirement):
         most = "" if self.m is None else f", and at most {self.m} of them"
         return (
             f"An intruder knows of a person only values that the person's record still shows{most}.",
-            "This is not k-anonymity: who knows a value that was suppressed can exclude all records that show another "
-            "one there, and may find the person's record alone.",
+            "This is not k-anonymity: anyone who knows a suppressed value can rule out all records that show another "
+            "one there, and may be left with the person's record alone.",
             "Sensitive values are not covered: all matching records may share one.",
         )
 
@@ -90,7 +90,7 @@ class KWildcards(ClassPromise, Requirement):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Count the records that show what each record shows, and those that look alike."""
         if any(step["persons"] != step["records"] for step in evidence.steps(Counted.name)):
-            return False, "it counts records, and some are said to be of the same person"
+            return False, "it counts records, and some are declared to belong to the same person"
         codes, hidden, counts = shown_by(evidence, evidence.data(entry))
         few = int(counts[agreeing(codes, hidden, counts, self.m) < self.k].sum())
         records = int(counts.sum())
@@ -98,8 +98,8 @@ class KWildcards(ClassPromise, Requirement):
             return False, f"what {few:,} of {records:,} records show is true of fewer than {self.k}"
         fewer = int(counts[alike(codes, hidden, counts) < self.k].sum())
         return True, (
-            f"holds for all {records:,} records; with a suppressed cell as a value of its own, {fewer:,} of them look "
-            f"like fewer than {self.k - 1} others"
+            f"holds for all {records:,} records; if a suppressed cell counts as a value of its own, {fewer:,} of them "
+            f"look like fewer than {self.k - 1} others"
         )
 
 

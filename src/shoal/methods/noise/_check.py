@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from shoal.methods.brief import Brief
 
 PLAN = "plan.toml"
-DRAWN = f"that they were drawn so, {UNSEEN}"
+DRAWN = f"{UNSEEN} that they were drawn so"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,9 +145,9 @@ def _budget(checked: _Checked) -> Decision:
         return False, problem
     about = f"epsilon {float(total):.6g}" + (f" and delta {float(delta):.3g} (rho {float(rho):.4g})" if delta else "")
     if checked.target == "record-query":
-        return stated is None, f"the columns share {about} of a query; the table's is not limited"
+        return stated is None, f"the columns share {about} for a query of one record; that of the table is not limited"
     spent = stated is not None and (Fraction(stated.epsilon), Fraction(stated.delta)) == (total, delta)
-    return spent, f"the {len(shares):,} columns share {about} in all"
+    return spent, f"the {len(shares):,} columns share {about} in total"
 
 
 def _rho(checked: _Checked) -> Fraction:
@@ -167,7 +167,7 @@ def _unconverted(checked: _Checked, shares: list[Fraction], delta: Fraction, rho
         return "not every column has its part of rho, or the parts do not add up"
     total = sum(shares, Fraction(0))
     if not gaussian.satisfies(rho=rho, tables=(), epsilon=total, delta=delta):
-        return f"rho {float(rho):.4g} is not epsilon {float(total):.6g} with delta {float(delta):.3g}"
+        return f"rho {float(rho):.4g} does not amount to epsilon {float(total):.6g} with delta {float(delta):.3g}"
     return None
 
 
@@ -204,7 +204,7 @@ def _unfit(checked: _Checked, kind: object, clusters: int, *, natural: bool) -> 
     if kind not in get_args(NoiseKind) or (kind == "gaussian") != bool(checked.entry.parameters.get("delta")):
         return f"the noise is `{kind}`, which is not what the promise is about"
     if (asked == "laplace" and kind != "laplace") or (asked == "gaussian" and kind != "gaussian"):
-        return f"the noise is `{kind}`, the plan asks for `{asked}`"
+        return f"the noise is `{kind}`, but the plan asks for `{asked}`"
     together = checked.target == "original" and not natural and 1 < clusters <= MOST_IN_BOX
     if kind == "box" and not together:
         return "noise in a box is for means that move together"
@@ -249,7 +249,7 @@ def _clusters(checked: _Checked) -> Decision:
             return False, f"released values occur fewer than {k:,} times, or more differ than there are clusters"
     files = list(dict.fromkeys(step["file"] for step in checked.steps("clustered")))
     if [list(step["files"]) for step in checked.steps(KeptApart.name)] != ([files] if len(files) > 1 else []):
-        return False, "the tables that are kept apart are not those that were made"
+        return False, "the separate tables are not those that were made"
     return True, f"every combination of values that were averaged together occurs at least {k:,} times"
 
 
@@ -283,8 +283,8 @@ def _target(checked: _Checked) -> Decision:
 def _silence(checked: _Checked) -> Decision:
     telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in checked.certificate.steps}
     if telling:
-        return False, f"the step `{sorted(telling)[0]}` tells figures of the input"
-    return True, "no step tells figures of the input but the number of records"
+        return False, f"the step `{sorted(telling)[0]}` reveals figures of the input"
+    return True, "no step reveals figures of the input but the number of records"
 
 
 def _by_rule(records: int, k: int) -> dict[int, int]:

@@ -244,7 +244,7 @@ class Clustered(Event):
         number = sum(count for _, count in self.sizes)
         called = f" ({self.variant})" if self.variant else ""
         among = f"the records into {counted(number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
-        return f"Put {among}, {_WORDS[self.clustering]}{called}."
+        return f"Grouped {among}, {_WORDS[self.clustering]}{called}."
 
     def to_json(self) -> dict[str, object]:
         return {**super().to_json(), "sizes": [list(pair) for pair in self.sizes]}
@@ -360,7 +360,7 @@ class Noised(_Spending):
 
     def _warning(self) -> str:
         wide = self.share_of_domain > WIDE
-        return " That is so wide that single values tell next to nothing." if wide else ""
+        return " That is so wide that single values say next to nothing." if wide else ""
 
     def to_json(self) -> dict[str, object]:
         """Return the event as it stands in a certificate, with the noise of each size."""
@@ -427,7 +427,7 @@ class Concentrated(Event):
     epsilon_spent: Fraction
     delta_spent: Fraction
     sentence = (
-        "All columns together lose rho {rho!f:.4g}, which is epsilon {epsilon_spent!f:.6g} with delta "
+        "All columns together cost rho {rho!f:.4g}, which amounts to epsilon {epsilon_spent!f:.6g} with delta "
         "{delta_spent!f:.3g}."
     )
 
@@ -438,7 +438,7 @@ class KeptApart(Event):
     name = "kept-apart"
     files: tuple[str, ...]
     sentence = (
-        "Released {files!n:,} tables, one per set of columns: nothing tells which of their records belong together, so "
+        "Released {files!n:,} tables, one per set of columns: nothing shows which of their records belong together, so "
         "do not join them."
     )
 

@@ -148,8 +148,9 @@ def _filled(
     stands = number.place(method.fill[number.name]) if number.name in method.fill else None
     if stands is None:
         problems.add(
-            f"column `{number.name}`: {counted(int(missing.sum()), 'record')} without a value, which has no mean; "
-            f"declare what stands for it (the option `fill` of `{method.title}`, such as fill={{{number.name}=...}}), "
+            f"column `{number.name}`: {counted(int(missing.sum()), 'record')} without a value, so that no mean "
+            f"can be formed; declare a value to use instead (the option `fill` of `{method.title}`, such as "
+            f"fill={{{number.name}=...}}), "
             'or leave these records out (missing = "drop" in the schema)'
         )
         return found

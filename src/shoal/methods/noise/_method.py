@@ -264,7 +264,7 @@ class DPMicroaggregation(Method):
                 found.append(f"`decimals` of `{self.title}`: column `{name}` is not numeric")
         for name in self.fill:
             if name in names and not self._fills(names[name]):
-                found.append(f"`fill` of `{self.title}`: what stands for a missing `{name}` must be in its domain")
+                found.append(f"`fill` of `{self.title}`: the value for a missing `{name}` must be in its domain")
         return found
 
     def _fills(self, attribute: Attribute) -> bool:

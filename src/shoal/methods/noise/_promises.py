@@ -95,7 +95,7 @@ class EpsilonBudget(BudgetRequirement):
         del words
         delta = f" with delta {plain(self.delta)}" if self.delta else ""
         return (
-            f"The noise costs an epsilon of at most {plain(self.epsilon)}{delta}, of what the target of the method "
+            f"The noise spends an epsilon of at most {plain(self.epsilon)}{delta} on what the target of the method "
             "protects."
         )
 
@@ -152,7 +152,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
         return (
             _PUBLIC[self._unit],
             *(counted if self.left_out else ()),
-            "One person has one record; with r records of a person epsilon counts r times."
+            "Each person has one record; for a person with r records, epsilon is multiplied by r."
             if self.records_per_person is None
             else bounded_assumption(self.records_per_person),
             "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
@@ -201,8 +201,8 @@ class PrivacyGivenPartition(NoisyCentroidsPrivacy):
     )
     replacing = ("any one record", "any one person's record", "all records of any one person")
     conditions = (
-        "The partition into clusters is public: it was computed from the records, and what it tells about them is "
-        "not protected.",
+        "The partition into clusters is public: it was computed from the records, and what it reveals about them "
+        "is not protected.",
     )
 
 
@@ -232,9 +232,10 @@ _COMPLETE = (
 )
 _NEIGHBOURS = (Neighbours.REPLACE, Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON)
 _PUBLIC = (
-    "The number of records is public; the promise hides what a record says, not that it is there.",
-    "The number of persons is public; the promise hides what their records say, not that somebody is there.",
-    "How many records of a person are used is public; the promise hides what they say, not that somebody is there.",
+    "The number of records is public; the promise hides what a record says, not that it is in the table.",
+    "The number of persons is public; the promise hides what their records say, not that somebody is in the table.",
+    "How many records of a person are used is public; the promise hides what they say, not that somebody is in the "
+    "table.",
 )
 _KINDS: dict[Target, type[NoisyCentroidsPrivacy]] = {
     kind.protects: kind for kind in (BoundedPrivacy, PrivacyGivenPartition, RecordQueryPrivacy)

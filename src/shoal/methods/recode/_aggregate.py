@@ -48,10 +48,10 @@ class Aggregated(Event):
             "interval": "interval from the least to the greatest value",
         }
         each = ", ".join(
-            f"`{column}` the {words.get(function, function)}"
+            f"the {words.get(function, function)} of `{column}`"
             for column, function in zip(self.columns, self.functions, strict=True)
         )
-        return f"Released an aggregate of each class in place of its values: of {each}. Missing values do not count."
+        return f"Replaced the values of each class by an aggregate: {each}. Missing values are ignored."
 
 
 def aggregate_problems(aggregates: Mapping[str, str], schema: Schema, title: str) -> list[str]:

@@ -118,9 +118,13 @@ class Generalize(Recode):
         for column, function in self.aggregates.items():
             arguments.choice(f"aggregates[{column}]", function, get_args(Aggregate))
         if self.aggregates and self.cells:
-            problems.add(f"`aggregates` of `{self.title}` exclude `cells`: a suppressed cell has no aggregate")
+            problems.add(
+                f"`aggregates` of `{self.title}` cannot be combined with `cells`: a suppressed cell has no aggregate"
+            )
         if self.linked and (self.cells or self.levels or self.aggregates or self.steps is not None):
-            problems.add(f'`links = "kept"` of `{self.title}` excludes `cells`, `levels`, `aggregates` and `steps`')
+            problems.add(
+                f'`links = "kept"` of `{self.title}` cannot be combined with `cells`, `levels`, `aggregates` or `steps`'
+            )
 
     @property
     def linked(self) -> bool:
@@ -135,8 +139,8 @@ class Generalize(Recode):
         ]
         found += aggregate_problems(self.aggregates, schema, self.title)
         found += [
-            f"`{model.title}` looks at which values or people a class covers, which an aggregate does not say; leave "
-            f"`aggregates` of `{self.title}` out"
+            f"`{model.title}` depends on which values or people a class covers, which an aggregate does not show; "
+            f"leave out `aggregates` of `{self.title}`"
             for model in models
             if self.aggregates and (model.capabilities.codes or model.capabilities.about_population)
         ]
@@ -149,8 +153,8 @@ class Generalize(Recode):
             return ()
         named = quoted(self.aggregates)
         return (
-            f"The values of {named} follow from the exact ones of a class: who knows those of all its members but one "
-            "may work out the last.",
+            f"The values of {named} are computed from the exact values of a class: anyone who knows those of all its "
+            "members but one may be able to work out the last.",
         )
 
     @property
@@ -170,7 +174,8 @@ class Generalize(Recode):
             return self._aggregated(Recode.recoded(self, encoded, models, table, work), encoded, table, work)
         if not isinstance(objective, CellObjective):
             raise ParameterError(
-                f'`links = "kept"` minimises the cost of cells, such as loss; not `{self.measure.name}`.'
+                f'`links = "kept"` can minimise only measures that add up over cells, such as loss, '
+                f"not `{self.measure.name}`."
             )
         released, result = best_linked(
             frequencies, objective, self.measure, smallest_class(models), self.limits(frequencies), work.watch
@@ -186,7 +191,7 @@ class Generalize(Recode):
         frequencies, result, _ = made
         released = aggregated(result.recoding, frequencies, work.schema, self.aggregates)
         (step,) = self.further_steps
-        said = f"{step.describe()} The measure is of the generalised values, which are coarser."
+        said = f"{step.describe()} The measure refers to the generalised values, which are coarser."
         result = replace(result, released=released, notes=(*result.notes, said))
         return frequencies, result, tables.apply(table, encoded, released, key=work.key)
 
@@ -206,7 +211,7 @@ class Generalize(Recode):
         if found.recoding is None:
             raise no_solution(lattice, models, limits.suppressed, found.least_suppressed, proved=found.proved)
         best, names = found.solutions[0], quoted(self.levels)
-        declared = f"Declared, not searched for: the levels of {names}. Nodes with others were not compared."
+        declared = f"The levels of {names} were declared, not searched for; nodes with other levels were not compared."
         result = SearchResult(
             recoding=found.recoding,
             measure=measure,
@@ -230,9 +235,9 @@ class Generalize(Recode):
         floors = {hierarchy.attribute: hierarchy.floor for hierarchy in frequencies.hierarchies}
         for name, top in zip(frequencies.attributes, lattice.top, strict=True):
             level, floor = self.levels.get(name, floors[name]), floors[name]
-            said = f"`levels` of `{self.title}` puts column `{name}` on level {level}"
+            said = f"`levels` of `{self.title}` sets column `{name}` to level {level}"
             if level > floor + top:
-                problems.add(f"{said}; the top is {floor + top}")
+                problems.add(f"{said}; the highest level is {floor + top}")
             elif level < floor:
                 problems.add(f"{said}; only level {floor} and above fit in memory (SHOAL_MEMORY)")
         problems.raise_as(ParameterError)
@@ -263,6 +268,6 @@ def _with_cells(frequencies: Frequencies, models: Sequence[Model], result: Searc
     if value >= result.value or draft.suppressed > result.suppressed:
         return result
     back = result.suppressed - draft.suppressed
-    note = f"{back:,} records are released with single values suppressed instead of being suppressed."
+    note = f"{back:,} records are released with single values suppressed instead of being left out."
     notes = (*result.notes, note)
     return replace(result, recoding=recoding, value=value, suppressed=draft.suppressed, notes=notes)

@@ -87,7 +87,7 @@ def link_problems(schema: Schema, models: Sequence[Model]) -> list[str]:
     if schema.person is None or not schema[schema.person].pseudonym:
         found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
     return found + [
-        f'`links = "kept"` keeps only `KAnonymity`; `{model.title}` says nothing about linked records'
+        f'`links = "kept"` supports only `KAnonymity`; `{model.title}` says nothing about linked records'
         for model in models
         if model.name != KAnonymity.name
     ]
@@ -120,7 +120,8 @@ def best_local(
         if released.suppressed <= allowed and released.kept.any():
             value = measure.value(released.recoding, released.frequencies)
             said = (
-                f"Made for crowds of {crowd:,} persons; whoever does not share all records with {k - 1:,} was left out."
+                f"Made for groups of {crowd:,} persons; anyone who does not share all their records with "
+                f"{k - 1:,} others was left out."
             )
             result = replace(
                 found, recoding=released.recoding, value=value, suppressed=released.suppressed, notes=(said,)

@@ -82,7 +82,7 @@ class LocalMethod(Recode):
                 whole, found = best_linked(frequencies, objective, self.measure, k, limits, watch)
                 value = self.measure.value(whole.recoding, whole.frequencies)
                 if best is None or value < best[1].value:
-                    said = f"The best full-domain recoding that keeps links is not improved by {self.title}."
+                    said = f"{self.title} does not improve on the best full-domain recoding that keeps links."
                     nothing_proved = replace(found, bound=None, solutions=(), checked=0, pruned=0, nodes=0)
                     best = whole, replace(nothing_proved, value=value, notes=(said,))
             except RequirementError:
@@ -103,13 +103,13 @@ class LocalMethod(Recode):
             whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
         above = at_or_above(frequencies.attributes, floors_of(frequencies))
         if whole is not None:
-            note = f"The best full-domain recoding{above} is not improved by {self.title}."
+            note = f"{self.title} does not improve on the best full-domain recoding{above}."
         elif proved:
             rule = rule_of_removal(models)
             under = f" under one rule of removing classes: {rule}." if rule else "."
             note = f"No full-domain recoding{above} loses less{under}"
         else:
-            note = f"No full-domain recoding{above} that was looked at loses less; that none does is not proved."
+            note = f"No full-domain recoding{above} that was looked at loses less; it is not proved that none does."
         chosen = whole or best
         if chosen is None:
             raise no_solution(Lattice(frequencies), models, allowed, task.least_suppressed, proved=proved)

@@ -116,13 +116,13 @@ class Recode(Method):
         for model in models:
             if model.capabilities.population_share and not self.disjoint:
                 found.append(
-                    f"`{model.title}` needs classes that cover no person twice; method `generalize` without `cells` "
-                    "makes them"
+                    f"`{model.title}` needs classes that do not cover anyone twice; use method `generalize` without "
+                    "`cells`"
                 )
             if model.capabilities.codes and self.top_down:
                 found.append(
-                    f"`{model.title}` looks at the released values, which method `{self.name}` chooses last; methods "
-                    "`generalize`, `iterate` and `subtree` keep it"
+                    f"`{model.title}` depends on the released values, which method `{self.name}` chooses last; use "
+                    "`generalize`, `iterate` or `subtree`"
                 )
         return found
 
@@ -212,8 +212,8 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
         broken.append("the number of suppressed records")
     if broken and found.final.number < found.recoding.number:
         raise RequirementError(
-            f"aggregates make classes look alike that together break {', '.join(broken)}; nothing was released",
-            hint="use `set` or `interval`, which keep more classes apart, or leave `aggregates` out",
+            f"with aggregates, classes look alike that together break {', '.join(broken)}; nothing was released",
+            hint="use `set` or `interval`, which keep more classes distinct, or leave out `aggregates`",
         )
     if broken:
         raise ShoalError(

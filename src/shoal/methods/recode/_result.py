@@ -115,15 +115,15 @@ class SearchResult:
         if self.gap is not None:
             above = at_or_above(self.recoding.attributes, self.floors)
             lines.append(
-                f"No other node{above} is better: proved."
+                f"Proved: no other node{above} is better."
                 if self.gap == 0
-                else f"No node{above} is better than {self.bound:.6g}: proved. That this is the best one is not "
-                f"proved: the gap is at most {self.gap:.3g}."
+                else f"Proved: no node{above} is better than {self.bound:.6g}. It is not proved that this one "
+                f"is the best: the gap is at most {self.gap:.3g}."
             )
             if self.rule is not None:
                 lines.append(
-                    f"This is proved for one rule of removing classes: {self.rule}. That no other choice of classes to "
-                    "remove loses less is not proved."
+                    f"This is proved for one rule of removing classes: {self.rule}. It is not proved that no other "
+                    "choice of classes to remove loses less."
                 )
         for rival in self.solutions[1:4]:
             lines.append(

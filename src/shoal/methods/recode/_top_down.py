@@ -20,7 +20,7 @@ from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask
 from shoal.models import Classes
 from shoal.tables import Frequencies, tally
 
-_ENDS = "The ends of released intervals are exact values of records, so that an extreme or rare value shows."
+_ENDS = "The ends of released intervals are exact values of records, so an extreme or rare value is visible."
 
 #: How many children may join those that stay behind, one after the other, before an attribute is given up.
 _JOINING = 3

@@ -169,11 +169,11 @@ def _steps(release: _Release) -> Decision:
         steps = tuple({**step, "description": _again(step)["description"]} for step in steps)
     strange = [name for name, step in zip(names, steps, strict=True) if _again(step) != step]
     if strange:
-        return False, f"the step `{strange[0]}` is not described as it is"
+        return False, f"the description of the step `{strange[0]}` does not match it"
     columns = [column.name for column in certificate.data.columns]
     if release.evidence.step(Generalized.name)["columns"] != columns:
         return False, "the columns that were generalised are not the released ones"
-    return True, f"{len(names)} steps, each described as it is"
+    return True, f"{len(names)} steps, each with a matching description"
 
 
 def _again(step: Step) -> dict[str, object]:
@@ -187,7 +187,7 @@ def _figures(release: _Release) -> Decision:
     # the number that was rounded up is the float, not the fewest digits that give it back
     attained = Fraction(operator.exact_delta)
     if attained > operator.delta or not operator.holds(attained):
-        return False, "the delta that is said to be attained is not"
+        return False, "the delta that is stated as attained is not attained"
     searching, spent = chosen["search"] != "fixed", _number(chosen, "epsilon_spent")
     share = promise.search_epsilon(searching=searching)
     if (spent, operator.epsilon) != (share, promise.total - share):
@@ -196,7 +196,7 @@ def _figures(release: _Release) -> Decision:
     low, high = sensitivity_range(score, operator, columns=len(release.certificate.data.columns))
     if not (low <= sensitivity <= high if searching else sensitivity == 0):
         unit = release.entry.unit
-        return False, f"one {unit} can change the score `{score}` by another amount than is stated"
+        return False, f"one {unit} can change the score `{score}` by an amount other than stated"
     return True, "the figures of the promise are those of its steps"
 
 
@@ -309,10 +309,10 @@ def _silence(release: _Release) -> Decision:
     order = [str(step.get("step")) for step in release.certificate.steps]
     telling = {Suppressed.name, LeftOut.name} & set(order)
     if telling:
-        return False, f"the step `{sorted(telling)[0]}` tells figures of the input"
+        return False, f"the step `{sorted(telling)[0]}` reveals figures of the input"
     if Filtered.name in order and order.index(Filtered.name) < order.index(release.kind.step):
         return False, "classes were filtered before they were drawn"
-    return True, "no step tells figures of the input"
+    return True, "no step reveals figures of the input"
 
 
 def _number(step: Step, name: str) -> Fraction:

@@ -125,7 +125,7 @@ def check_levels(title: str, levels: Mapping[str, int], hierarchies: Sequence[Hi
     for hierarchy in hierarchies:
         if (level := levels.get(hierarchy.attribute, 0)) > hierarchy.height:
             problems.add(
-                f"`levels` of `{title}` puts column `{hierarchy.attribute}` on level {level}; the top is "
+                f"`levels` of `{title}` sets column `{hierarchy.attribute}` to level {level}; the highest level is "
                 f"{hierarchy.height}"
             )
     problems.raise_as(ParameterError)

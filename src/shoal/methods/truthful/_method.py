@@ -124,7 +124,9 @@ class Truthful(Method):
             if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
                 arguments.problems.add(f"the weight of column `{column}` of `{self.title}` must be in [0, inf).")
         if (self.target is not None) != (self.score == ClassificationScore.name):
-            arguments.problems.add(f"`target` of `{self.title}` belongs to score `classification`, which needs it.")
+            arguments.problems.add(
+                f"`target` of `{self.title}` must be given with score `classification`, and with no other."
+            )
         if self.scheme == "multi-dimensional" and self.search == "walk":
             arguments.problems.add(f"`search` of `{self.title}` must be `draw` for a multi-dimensional scheme.")
         if self.scheme == "multi-dimensional" and self.score in SCORES and self.score not in EXPECTED:

@@ -158,8 +158,8 @@ class DifferentialPrivacy(BudgetRequirement):
 
     def assumptions(self) -> tuple[str, ...]:
         single = (
-            "One person has one record; with r records of a person epsilon counts r times, and delta more than that: "
-            "(e^(r epsilon) - 1) / (e^epsilon - 1) times."
+            "Each person has one record; for a person with r records, epsilon is multiplied by r, and delta by more "
+            "than that: (e^(r epsilon) - 1) / (e^epsilon - 1)."
         )
         return (
             single if self.records_per_person is None else bounded_assumption(self.records_per_person),
@@ -174,7 +174,9 @@ class DifferentialPrivacy(BudgetRequirement):
 
         A search that no proof covers and random numbers from a seed make the promise a conditional one.
         """
-        walked = "The last step of the published walk, which compares exact scores, shows nothing: no proof covers it."
+        walked = (
+            "The last step of the published walk, which compares exact scores, reveals nothing: no proof covers this."
+        )
         doubts = (*(() if covered else (walked,)), *(() if cryptographic else (SEED,)))
         unit = "record" if self.records_per_person is None else "person"
         return private(self, doubts, neighbours=self._neighbours, unit=unit, exact=figures)

@@ -74,7 +74,7 @@ def check_tables(
 def _words(release: _TablesRelease) -> Decision:
     """Say the promise again from its parameters and the plan, and compare all parts of it."""
     if release.promise.definition != "standard" or release.entry.file is not None:
-        return False, "many tables together keep the standard definition, all of them together"
+        return False, "several tables keep only the standard definition, and only all of them together"
     again = release.promise.promise(
         covered=True,
         cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
@@ -103,10 +103,10 @@ def _steps(release: _TablesRelease) -> Decision:
 def _operator(release: _TablesRelease) -> Decision:
     """Prove again that all tables and choices together are (epsilon, delta)-private."""
     split, promised = release.split, release.promise
-    claim = f"{len(split.tables)} tables lose epsilon {float(promised.total):.6g} together"
+    claim = f"{len(split.tables)} tables together cost epsilon {float(promised.total):.6g}"
     budget = release.certificate.budget
     if budget is None or (Fraction(budget.epsilon), Fraction(budget.delta)) != (split.epsilon, split.delta):
-        return False, "the budget is not what the tables lose together"
+        return False, "the budget is not what the tables cost together"
     kept = split.holds()
     return kept, f"{claim}, delta {float(promised.delta):.3g}: proved again" if kept else f"not proved: {claim}"
 
@@ -121,11 +121,11 @@ def _choice(release: _TablesRelease) -> Decision:
     order = {name: place for place, name in enumerate(names)}
     for pair in chosen:
         if len(pair) != 2 or not {*pair} <= {*names} or [*pair] != sorted(pair, key=order.__getitem__):
-            return False, "a chosen pair is no pair of released columns"
+            return False, "a chosen pair is not a pair of released columns"
         for name, level in pair.items():
             low, hierarchy = method.levels.get(name, 0), release.hierarchies.get(name)
             if level < low or (hierarchy is not None and level not in levels_of(hierarchy, low)):
-                return False, f"`{name}` was put on a level that there was no choice of"
+                return False, f"`{name}` was put on a level that was not among those to choose from"
     if split.pairs and {*names} <= {*release.hierarchies}:
         hierarchies: Sequence[Hierarchy] = [release.hierarchies[name] for name in names]
         number = len(candidates(hierarchies, [method.levels.get(name, 0) for name in names]))

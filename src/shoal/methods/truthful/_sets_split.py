@@ -174,7 +174,7 @@ def _epsilon_of(rho: Fraction, choices: int, epsilon: Fraction) -> Fraction:
     steps = _GRID**5
     found = Fraction(math.isqrt(math.floor(8 * rho / choices * steps**2)), steps)
     if not found:
-        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to choose pairs of columns with.")
+        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small for choosing pairs of columns.")
     return found
 
 
@@ -266,7 +266,7 @@ class JointTrimmed(Event):
     #: What the scheme and the table lose together.
     rho: Fraction
     sentence = (
-        "Made a table of all {columns!n:,} columns, how far each combination of values is generalised drawn by an "
+        "Made a table of all {columns!n:,} columns, drew how far each combination of values is generalised by an "
         "exact exponential mechanism (epsilon {epsilon_scheme!f:.4g}), and left out a random number of the records of "
         "every combination, about {m:,} on average (rho {rho!f:.4g} together)."
     )
@@ -284,8 +284,8 @@ class Composed(Event):
     def describe(self) -> str:
         whose = "" if self.per_person == 1 else f" for a person with at most {self.per_person:,} records"
         return (
-            f"Every record is in every table: together they lose rho {float(self.rho):.4g}, which is epsilon "
-            f"{float(self.epsilon_spent):.6g} and delta {float(self.delta_spent):.3g}{whose}."
+            f"Every record is in every table: together they cost rho {float(self.rho):.4g}, which amounts to "
+            f"epsilon {float(self.epsilon_spent):.6g} and delta {float(self.delta_spent):.3g}{whose}."
         )
 
 

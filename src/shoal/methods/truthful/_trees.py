@@ -294,5 +294,5 @@ def _weight(score: ExpectedScore, epsilon: Fraction, bits: int) -> int:
     depth = 1 + sum(score.box.shape) - len(score.box.shape)
     weight = (epsilon / per_person * 2**bits - 4 * depth) // sensitivity
     if weight < 1:
-        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small to search with.")
+        raise ParameterError(f"epsilon = {float(epsilon):.3g} is too small for a search.")
     return int(weight)

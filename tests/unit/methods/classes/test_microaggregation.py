@@ -145,7 +145,7 @@ def test_steps_say_what_they_did() -> None:
     averaged = Averaged(means=("age",), medians=("health",), decimals=2)
     assert averaged.describe() == (
         "Typical values of a class are: of `age` the mean, rounded to 2 decimals; of `health` the median. Members "
-        "without a value do not count in means and medians."
+        "without a value are left out of means and medians."
     )
     assert Averaged(concepts=("town",)).describe().endswith("the concept with the least sum of distances.")
     ranked = Ranked(column="charge", clusters=3, smallest=5, largest=7)

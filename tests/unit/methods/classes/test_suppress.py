@@ -144,7 +144,7 @@ def test_many_columns_are_searched_by_small_sets_and_the_bound_stays_true(monkey
         ({"importance": 3}, ParameterError, "table of columns"),
         ({"strata": ["zzz"]}, PlanError, "`strata` of `Suppress` names `zzz`"),
         ({"strata": ["a", "b", "c"]}, PlanError, "nothing can be suppressed"),
-        ({"strata": ["a", "b"]}, RequirementError, "`a`, `b` may lose no more cells"),
+        ({"strata": ["a", "b"]}, RequirementError, "within the limits set for `a`, `b`"),
     ],
 )
 def test_what_cannot_be_is_refused(method: dict[str, Any], error: type[Exception], said: str) -> None:

@@ -75,6 +75,6 @@ def test_clusters_are_described_with_their_variant() -> None:
         file="data.parquet",
     )
     assert event.describe() == (
-        "Put the records into 4 clusters of at least 5 by `age`, `town`, by their distance, with `mdav` (MDAV+DP)."
+        "Grouped the records into 4 clusters of at least 5 by `age`, `town`, by their distance, with `mdav` (MDAV+DP)."
     )
     assert event.to_json()["sizes"] == [[5, 3], [6, 1]]

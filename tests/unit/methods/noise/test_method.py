@@ -160,7 +160,7 @@ def test_the_method_and_its_budget_go_together() -> None:
 
 
 def test_other_measures_would_tell_about_the_input() -> None:
-    with pytest.raises(PlanError, match="compare with the input"):
+    with pytest.raises(PlanError, match="compare the release with the input"):
         shoal.Plan(schema=SCHEMA, models=(EpsilonBudget(1),), method=DPMicroaggregation(), measures=("precision",))
 
 

@@ -148,7 +148,7 @@ def test_the_winner_is_explained() -> None:
     found = Generalize(suppression_limit=1).recode(FOUR, [KAnonymity(3)])
     text = found.explain()
     assert "Levels: age 1, sex 0." in text
-    assert "No other node is better: proved." in text
+    assert "Proved: no other node is better." in text
     assert f"Of 6 nodes {found.checked:,} were checked" in text
     assert found.checked + found.pruned == found.nodes == 6
 
@@ -249,7 +249,7 @@ def test_declared_levels_are_kept_and_the_others_are_the_best_beside_them(declar
     assert found.levels in allowed
     assert found.value == min(loss(*levels) for levels in allowed)
     assert found.nodes == len(allowed)
-    assert "Declared, not searched for" in found.explain()
+    assert "declared, not searched for" in found.explain()
 
 
 def test_declared_levels_leave_no_trace_of_sensitive_values() -> None:
@@ -267,5 +267,5 @@ def test_declared_levels_leave_no_trace_of_sensitive_values() -> None:
 def test_declared_levels_are_checked() -> None:
     with pytest.raises(ParameterError, match=r"levels\[age\]"):
         Generalize(levels={"age": -1})
-    with pytest.raises(ParameterError, match="the top is 2"):
+    with pytest.raises(ParameterError, match="the highest level is 2"):
         Generalize(levels={"age": 3}).recode(FOUR, [KAnonymity(2)])

@@ -76,7 +76,7 @@ def test_a_fixed_level_is_kept_by_every_scheme() -> None:
 
 
 def test_a_level_above_the_top_is_refused() -> None:
-    with pytest.raises(ParameterError, match="the top is 2"):
+    with pytest.raises(ParameterError, match="the highest level is 2"):
         draw(Truthful(levels={"c0": 3}))
 
 

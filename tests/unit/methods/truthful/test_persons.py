@@ -146,7 +146,7 @@ def test_the_promise_names_persons_and_verifies(tmp_path: Path) -> None:
     made.write(tmp_path / "release")
     checks = {each.subject: each for each in shoal.verify(tmp_path / "release").checks}
     assert all(each.passed for each in checks.values())
-    assert "drawn at random, no file can show" in checks["differential-privacy, unit"].detail
+    assert "no file can show that at most 2 records of each were kept" in checks["differential-privacy, unit"].detail
 
 
 def test_one_record_of_every_person_is_used_where_nothing_is_said() -> None:
