@@ -61,6 +61,6 @@ def test_only_recodings_say_who_fits_a_class() -> None:
     table = shoal.read(people).with_schema(schema)
     release = shoal.anonymize(table, EstimatedKMap(20, 0.1), method=shoal.Generalize())
     assert release.after.smallest >= 5
-    assert "fewer than 20 people of the population" in release.guarantee.promises[0].statement
+    assert "fewer than 20 people in the population" in release.guarantee.promises[0].statement
     with pytest.raises(ShoalError, match="cannot keep `EstimatedKMap`"):
         shoal.anonymize(table, EstimatedKMap(20, 0.1), method=shoal.TMicroaggregate())
