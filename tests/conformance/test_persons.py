@@ -239,7 +239,7 @@ def test_a_population_counts_every_person_once(promise: shoal.Model, tmp_path: P
 def test_a_person_with_too_many_records_to_be_hidden_is_told() -> None:
     frame = visits(6)
     frame.loc[frame.index[::2], "id"] = "P9999"
-    with pytest.raises(RequirementError, match="somebody has 150 of the 300 records, more than one in 3"):
+    with pytest.raises(RequirementError, match="one person has 150 of the 300 records, more than one in 3"):
         shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.Anatomy())
 
 
