@@ -40,7 +40,6 @@ def spark() -> Iterator[Any]:
             .config("spark.ui.enabled", "false")
             # small queries end before code that is made for them, or compiled best, has paid for itself
             .config("spark.sql.codegen.wholeStage", "false")
-            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")

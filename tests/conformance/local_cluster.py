@@ -177,7 +177,6 @@ def _session(folder: Path) -> Any:
         "spark.sql.shuffle.partitions": "2",
         # small queries end before code that is made for them has paid for itself
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         # parts stay apart, however small, and a query is one job
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.files.openCostInBytes": "128m",

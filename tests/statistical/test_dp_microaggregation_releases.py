@@ -186,7 +186,9 @@ def apart(released: np.ndarray) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "refuted"), [("record-query", True), ("original", False)])
+@pytest.mark.parametrize(
+    ("target", "refuted"), [("record-query", True), pytest.param("original", False, marks=pytest.mark.deep)]
+)
 def test_a_query_for_one_record_does_not_protect_the_table(target: str, refuted: bool) -> None:
     """[SC13 Prop. 8] takes noise for one cluster, and calls the whole table private by parallel composition."""
     first, second = turns(240)
@@ -236,7 +238,7 @@ def norms(source: QuickSource) -> Callable[[np.ndarray], Hashable]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("times", "refuted"), [(1, False), (2, True)])
+@pytest.mark.parametrize(("times", "refuted"), [pytest.param(1, False, marks=pytest.mark.deep), (2, True)])
 def test_the_audit_catches_box_noise_of_half_the_size(
     times: int, refuted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
