@@ -167,7 +167,7 @@ def test_persons_and_records_are_not_added_up(account: shoal.Account) -> None:
     with pytest.raises(ParameterError) as refused:
         shoal.anonymize(table(VISITS), TRUTHFUL, account=account)
     assert len(refused.value.problems) == 2
-    with pytest.raises(ParameterError, match="persons by `who`"):
+    with pytest.raises(ParameterError, match="persons identified by `who`"):
         account.follow(table(VISITS))
 
 
@@ -277,5 +277,5 @@ def test_a_vault_and_releases_share_an_account(account: shoal.Account, tmp_path:
     with pytest.raises(ParameterError, match="not the table"):
         vault.desk(ledger)
     ledger.close()
-    with pytest.raises(ParameterError, match="either a `budget`"):
+    with pytest.raises(ParameterError, match="either its own `budget`"):
         Vault.create(tmp_path / "w", str(tmp_path / "people.csv"), schema=tmp_path / "people.schema.toml")

@@ -115,7 +115,7 @@ def test_rho_means_nothing_where_epsilon_is_counted() -> None:
     for wrong in ({}, {"rho": 1, "epsilon": 1}, {"rho": 1, "scale": 1}):
         with pytest.raises(ParameterError, match="needs either `epsilon` or `scale`, or `rho`"):
             session.count(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="takes an epsilon"):
+    with pytest.raises(ParameterError, match="needs an epsilon"):
         parse_query("mean of age", rho="0.1")
     asked = parse_query("histogram of sex", rho="0.1")
     assert isinstance(asked, Histogram)
