@@ -38,7 +38,7 @@ def test_sampled_records_stand_for_one_over_beta() -> None:
 def test_other_releases_get_no_weights() -> None:
     with pytest.raises(ParameterError, match="not made by method `truthful`"):
         weighted([], ROWS)
-    with pytest.raises(ParameterError, match="has a column `weight` already"):
+    with pytest.raises(ParameterError, match="already has a column `weight`"):
         weighted([TRIMMED], ROWS.rename_columns(["town", "weight"]))
     with pytest.raises(InputError, match="there is no release folder"):
         shoal.weighted_records("nowhere")

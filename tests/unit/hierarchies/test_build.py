@@ -206,7 +206,7 @@ def test_codes_that_are_no_tree_are_refused():
 
     with pytest.raises(HierarchyError, match="not in tree order"):
         broken([[0, 1], [1, 0], [0, 0], [0, 0]])
-    with pytest.raises(HierarchyError, match="together at level 1 are apart at level 2"):
+    with pytest.raises(HierarchyError, match="grouped at level 1 are split at level 2"):
         broken([[0, 1], [0, 0], [0, 1], [0, 0]])
 
 

@@ -625,7 +625,7 @@ class TestCheckpoints:
         right = file.read()
         assert right is not None
         file.write(Checkpoint(right.head, right.text.replace("10000000000", "20000000000", 1)))
-        with pytest.raises(LedgerError, match="not what its entries add up to"):
+        with pytest.raises(LedgerError, match="do not match what its entries add up to"):
             ledger.check()
         self.kept(path).unlink()
         ledger.check()
