@@ -40,7 +40,9 @@ def test_without_a_person_column_every_record_is_a_person() -> None:
 
 def test_a_missing_person_is_refused_with_the_reason_or_dropped() -> None:
     table = shoal.read(VISITS.set_column(0, "id", pa.array(["a", None, "b", "c", "c", None])))
-    with pytest.raises(SchemaError, match="2 values are missing, and a record without a person may be of one that is"):
+    with pytest.raises(
+        SchemaError, match="2 values are missing, and a record without a person may belong to one that is"
+    ):
         table.with_schema(SCHEMA)
     dropping = Attribute(name="id", role=Role.PERSON, missing=Missing.DROP)
     dropped = table.with_schema(Schema(attributes=(dropping, *SCHEMA.attributes[1:])))
