@@ -76,7 +76,7 @@ def test_an_empty_column_stops_nothing_where_it_is_dropped():
     schema = shoal.draft(shoal.read(rows)).schema
     assert schema["empty"].role == "drop"
     assert shoal.read(rows, schema=schema).count() == 2
-    with pytest.raises(SchemaError, match='`role = "drop"` leaves it out'):
+    with pytest.raises(SchemaError, match='set `role = "drop"` to leave it out'):
         shoal.read(rows, schema=schema.with_role("empty", "sensitive"))
 
 
