@@ -129,11 +129,12 @@ def _show(found: Estimates, counts: list[tuple[str, Estimate]], tables: list[tup
     for text, rows in tables:
         _output.line()
         names = [name.strip() for name in text.split(",")]
-        listed = sorted(rows.to_pylist(), key=lambda row: -row["estimate"])
-        shown = [row for row in listed if row["estimate"] >= 0.5][:_MOST_ROWS]
+        *_, estimate, error = rows.column_names
+        listed = sorted(rows.to_pylist(), key=lambda row: -row[estimate])
+        shown = [row for row in listed if row[estimate] >= 0.5][:_MOST_ROWS]
         for row in shown:
             label = ", ".join("missing" if row[name] is None else row[name] for name in names)
-            _output.line(f"{label:<50} {row['estimate']:>12,.0f} +- {row['standard error']:,.0f}")
+            _output.line(f"{label:<50} {row[estimate]:>12,.0f} +- {row[error]:,.0f}")
         if len(shown) < len(listed):
             _output.line(f"({len(listed) - len(shown):,} more rows; --json prints all)")
 

@@ -16,7 +16,7 @@ from shoal import tables
 from shoal.errors import InputError, ParameterError, Problems, quoted
 from shoal.estimation._margins import Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
-from shoal.estimation._weights import certified_steps
+from shoal.estimation._weights import WEIGHT, certified_steps
 from shoal.guarantees import Event
 from shoal.methods.brief import Brief
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
@@ -107,7 +107,7 @@ class Estimates:
         cells = list(zip(*labels, strict=True))
         return pa.table(
             {name: pa.array(cell, pa.string()) for name, cell in zip(columns, cells, strict=True)}
-            | {"estimate": values, "standard error": errors}
+            | {tables.free_name("estimate", columns): values, tables.free_name("standard error", columns): errors}
         )
 
     def pool(self) -> pa.Table:
@@ -116,7 +116,7 @@ class Estimates:
             name: pa.array(self._labels(j), pa.string()).take(pa.array(self._pool.codes[:, j]))
             for j, name in enumerate(self.columns)
         }
-        return pa.table(columns | {"weight": self._pool.weights})
+        return pa.table(columns | {tables.free_name(WEIGHT, self.columns): self._pool.weights})
 
     def write_pool(self, path: str | Path) -> None:
         """Write the pool to a new file; its ending says which format."""

@@ -18,7 +18,7 @@ from shoal.kernels import Floats
 from shoal.methods.truthful import HiddenCounts, JointTrimmed, TablesTrimmed, listed_values
 from shoal.schema import Attribute, Kind, Missing, Schema
 from shoal.schema.rules import text
-from shoal.tables import Table
+from shoal.tables import Table, different
 
 Codes = npt.NDArray[np.int64]
 
@@ -166,10 +166,9 @@ def read_margins(
 
 
 def _counted(table: Table, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
-    rows = table.to_arrow().select(list(names))
-    found = rows.group_by(list(names)).aggregate([([], "count_all")])
+    found, counts = different(table.to_arrow().select(list(names)))
     labels = [text(found[name]).to_pylist() for name in names]
-    return dict(zip(zip(*labels, strict=True), found["count_all"].to_pylist(), strict=True))
+    return dict(zip(zip(*labels, strict=True), counts.tolist(), strict=True))
 
 
 def _margin(

@@ -66,7 +66,7 @@ def weighted(events: Sequence[Event], records: pa.Table) -> pa.Table:
     small for each of the others.
     """
     made = [each for each in events if isinstance(each, Trimmed | Sampled)]
-    if len(made) != 1 or WEIGHT in records.column_names:
+    if len(made) != 1 or WEIGHT in map(str.lower, records.column_names):
         problem = f"already has a column `{WEIGHT}`" if len(made) == 1 else "was not made by method `truthful`"
         raise ParameterError(f"the release {problem}, so its records get no weights")
     (step,) = made

@@ -30,6 +30,7 @@ from ._classes import tally as tally
 from ._columns import schema_of as schema_of
 from ._encode import encode as encode
 from ._engine import ROW as ROW
+from ._engine import free_name as free_name
 from ._files import base_name as base_name
 from ._files import elsewhere as elsewhere
 from ._files import read as read
@@ -75,6 +76,7 @@ from ._values import ValueCounts as ValueCounts
 from ._values import Values as Values
 from ._values import class_sizes as class_sizes
 from ._values import count_values as count_values
+from ._values import different as different
 from ._values import distinct_values as distinct_values
 from ._values import numbers_of as numbers_of
 from ._values import values_of as values_of

@@ -15,7 +15,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.kernels import Codes, Integers
 from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing, TupleColumn, Words
-from shoal.tables._engine import OURS, key, quiet, sorted_by_values
+from shoal.tables._engine import OURS, key, named, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
 from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table
@@ -102,7 +102,7 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
             carried[name] = records[name]
         elif not column.few:
             carried[name] = records[f"{OURS}label{j}"]
-    rows = records.select(**carried)
+    rows = records.select(*named(carried))
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
     often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
     ordered = table.engine.apart(_counted(known) if often else sorted_by_values(known))
@@ -113,7 +113,8 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
         else ordered[name]
         for name in chosen
     }
-    return repeated(ordered.select(**values, **{COPIES: ordered[COPIES]})) if often else ordered.select(**values)
+    written = ordered.select(*named(values), *([COPIES] if often else []))
+    return repeated(written) if often else written
 
 
 def _counted(rows: ir.Table) -> ir.Table:

@@ -16,7 +16,7 @@ from shoal.kernels import Integers
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
 from shoal.tables._columns import check_columns, column_hierarchies, column_of, schema_of, sensitive_codes
 from shoal.tables._encode import tuples_that_fit
-from shoal.tables._engine import ROW, fetched, quiet, sorted_by_values
+from shoal.tables._engine import OURS, ROW, fetched, free_name, named, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
@@ -204,7 +204,7 @@ def release_beside(
         left, right = records.select(old_record=records[ROW], **kept), rows.select(new_record=rows["record"], **new)
         joined = left.inner_join(right, [left["old_record"] == right["new_record"]])
         chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
-        return replace(table, expression=sorted_by_values(joined.select(**chosen)), schema=None, left_out=0)
+        return replace(table, expression=sorted_by_values(joined.select(*named(chosen))), schema=None, left_out=0)
 
 
 def sorted_records(table: Table) -> Table:
@@ -217,18 +217,18 @@ def join_classes(identifying: Table, confidential: Table, link: str, columns: Se
     """Join two tables that a class column links: every record with every value of its class, and how likely it is.
 
     Lazy. The result has a row for each record and each combination of ``columns`` in its class, and a last column
-    ``probability``, the share of the class that has the combination.
+    ``probability`` (or ``probability 2``, ...), the share of the class that has the combination.
     """
+    of, size, same = f"{OURS}of__", f"{OURS}size__", f"{OURS}same__"
+    share = free_name("probability", (*identifying.columns, *columns))
     with quiet(identifying.source.name):
         people, values = identifying.expression, confidential.expression
-        counts = values.group_by([link, *columns]).aggregate(class_records=values.count())
-        sizes = values.group_by(link).aggregate(class_size=values.count())
+        counts = values.group_by([link, *columns]).aggregate(**{same: values.count()})
+        sizes = values.group_by(link).aggregate(**{size: values.count()})
         shares = counts.inner_join(sizes, [link])
         shares = shares.select(
-            joined_class=shares[link],
-            **{name: shares[name] for name in columns},
-            probability=shares["class_records"].cast("float64") / shares["class_size"],
+            shares[link].name(of), *columns, (shares[same].cast("float64") / shares[size]).name(share)
         )
-        joined = people.inner_join(shares, [people[link] == shares["joined_class"]])
-        chosen = joined.select(*identifying.columns, *columns, "probability")
+        joined = people.inner_join(shares, [people[link] == shares[of]])
+        chosen = joined.select(*identifying.columns, *columns, share)
         return replace(identifying, expression=sorted_by_values(chosen), schema=None, left_out=0)

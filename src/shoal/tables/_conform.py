@@ -14,7 +14,7 @@ from shoal.errors import DataError, Problems, SchemaError
 from shoal.exact import share
 from shoal.schema import Attribute, Kind, Missing, Role, Schema, date_pattern
 from shoal.schema.rules import text
-from shoal.tables._engine import ROW, fetched, figures, key
+from shoal.tables._engine import ROW, fetched, figures, key, named
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -60,7 +60,7 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
         empty = found[f"{attribute.name}/missing"] == found["records"]
         if empty and not allow_empty and not attribute.role.left_out:
             problems.add(f'column `{attribute.name}` has no value in any record; set `role = "drop"` to leave it out')
-    typed = table.expression.mutate(**{name: key(reading.value(found)) for name, reading in readings.items()})
+    typed = table.expression.mutate(*named({name: key(reading.value(found)) for name, reading in readings.items()}))
     for attribute in schema:
         if readings[attribute.name].problem is None:
             _check_values(table, typed, attribute, problems)

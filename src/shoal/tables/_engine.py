@@ -7,7 +7,7 @@ import functools
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -224,6 +224,17 @@ def check_names(names: Sequence[object], source: str) -> None:
         if len(group) > 1:
             problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
     problems.raise_as(DataError)
+
+
+def named(columns: Mapping[str, ir.Value]) -> list[ir.Value]:
+    """Return values under names of users, for Ibis, which has arguments of its own: a column may be called `self`."""
+    return [value.name(name) for name, value in columns.items()]
+
+
+def free_name(wanted: str, taken: Sequence[str]) -> str:
+    """Return a name like the one wanted that no column has."""
+    lower = {name.lower() for name in taken}
+    return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
 
 
 def encoded_texts(reader: pa.RecordBatchReader) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.tables._engine import OURS, ROW, Engine, builtin, key, quiet
+from shoal.tables._engine import OURS, ROW, Engine, builtin, key, named, quiet
 from shoal.tables._table import Table, numbered
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | 
     if not names or key is None:
         return records
     records = records.cross_join(table.engine.stage(hmac_pads(key)))
-    return records.mutate(**{name: keyed_digest(table.engine, _text(records[name]), records) for name in names})
+    digests = {name: keyed_digest(table.engine, _text(records[name]), records) for name in names}
+    return records.mutate(*named(digests))
 
 
 def keyed_digest(engine: Engine, text: ir.StringValue, pads: ir.Table) -> ir.StringValue:

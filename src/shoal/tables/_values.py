@@ -173,6 +173,13 @@ def _few(table: Table, name: str, rows: pa.Table) -> ValueCounts:
     return ValueCounts(table=table, name=name, distinct=len(rows), present=present, alone=alone, fetched=rows)
 
 
+def different(rows: pa.Table) -> tuple[pa.Table, Counts]:
+    """Return the different rows of a table and how often each is there; columns may have any name."""
+    names = [str(number) for number in range(rows.num_columns)]
+    found = _grouped(rows.rename_columns(names), names)
+    return found.select(names).rename_columns(rows.column_names), found["records"].to_numpy().astype(np.int64)
+
+
 def _grouped(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Return every combination of values of some columns and the number of ``records`` that have it."""
     found = rows.group_by(names, use_threads=False).aggregate([([], "count_all")])

@@ -30,7 +30,6 @@ from shoal.methods.classes._forms import (
     Outcome,
     Permuted,
     Separated,
-    free_name,
     joined_view,
 )
 from shoal.methods.classes._partition import Partition, permutation_within
@@ -40,7 +39,7 @@ from shoal.methods.classes._run import ReleasedColumns, bucket_column
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Kind, Role, Schema
-from shoal.tables import ClusteredBlocks, Table
+from shoal.tables import ClusteredBlocks, Table, free_name
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief

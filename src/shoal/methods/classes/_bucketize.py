@@ -16,7 +16,6 @@ from shoal.methods.classes._block_task import BlockRecords
 from shoal.methods.classes._buckets import Bucketized, make_buckets
 from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._forms import free_name
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import BLOCK
 from shoal.methods.classes._near_classes import TRIAL_WORK, best, class_sizes, sample
@@ -25,7 +24,7 @@ from shoal.methods.classes._quotas import assign, quotas
 from shoal.methods.classes._run import Classified, Form, bucket_codes
 from shoal.models import Model, MultiplicativeCloseness
 from shoal.schema import Schema
-from shoal.tables import Blocks, SensitiveAttribute, group
+from shoal.tables import Blocks, SensitiveAttribute, free_name, group
 
 SPARED = 4
 """A block may use up one of so many parts of what a factor exceeds 1 by."""

@@ -23,7 +23,7 @@ from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, class
 from shoal.methods.classes._typical import Errors
 from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
 from shoal.schema import Kind, Role
-from shoal.tables import SensitiveAttribute, group
+from shoal.tables import SensitiveAttribute, free_name, group
 
 IDENTIFYING, CONFIDENTIAL, VIEW = "quasi-identifiers.parquet", "confidential.parquet", "joined.sql"
 
@@ -156,12 +156,6 @@ def classed(run: ClassRun) -> Classed:
     )
 
 
-def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """Return a name like the one wanted that no column has."""
-    lower = {name.lower() for name in taken}
-    return next(name for name in (wanted, *(f"{wanted} {i}" for i in range(2, len(lower) + 3))) if name not in lower)
-
-
 def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], class_column: str) -> str:
     """Return SQL that joins the two tables of Anatomy: every person with every value of the class, and how likely.
 
@@ -180,23 +174,30 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
     USING ("class");
     """
     names, link = [_quoted(name) for name in columns], _quoted(class_column)
+    number = _plain("records", columns)
     lines = (
         "-- Every person with every value of the class, and how likely it is. In this folder: duckdb -init joined.sql",
         "CREATE VIEW joined AS",
         f"SELECT people.*, {', '.join(f'counts.{name}' for name in names)}, "
-        "1.0 * counts.records / sizes.records AS probability",
+        f"1.0 * counts.{number} / sizes.{number} AS {_plain('probability', columns)}",
         f"FROM '{identifying}' AS people",
-        f"JOIN ({_counted(confidential, link, *names)}) AS counts",
+        f"JOIN ({_counted(confidential, number, link, *names)}) AS counts",
         f"USING ({link})",
-        f"JOIN ({_counted(confidential, link)}) AS sizes",
+        f"JOIN ({_counted(confidential, number, link)}) AS sizes",
         f"USING ({link});",
     )
     return "\n".join(lines)
 
 
-def _counted(file: str, *names: str) -> str:
+def _counted(file: str, number: str, *names: str) -> str:
     listed = ", ".join(names)
-    return f"SELECT {listed}, count(*) AS records FROM '{file}' GROUP BY {listed}"  # noqa: S608 - text for users
+    return f"SELECT {listed}, count(*) AS {number} FROM '{file}' GROUP BY {listed}"  # noqa: S608 - text for users
+
+
+def _plain(wanted: str, columns: Sequence[str]) -> str:
+    """Return a name that no column has, in quotes where it needs them."""
+    found = free_name(wanted, columns)
+    return found if found == wanted else _quoted(found)
 
 
 def _quoted(name: str) -> str:

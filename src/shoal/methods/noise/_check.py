@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pyarrow as pa
 
-from shoal import schema
+from shoal import schema, tables
 from shoal.exact import fraction
 from shoal.guarantees import (
     Certificate,
@@ -244,7 +244,7 @@ def _clusters(checked: _Checked) -> Decision:
             return False, "the clusters are too small, or do not add up to the records"
         if checked.target != "partition" and sizes != _by_rule(len(rows), k):
             return False, "the sizes of the clusters do not follow from the number of records and k"
-        counts = rows.group_by(rows.column_names).aggregate([([], "count_all")])["count_all"].to_numpy()
+        counts = tables.different(rows)[1]
         if int(np.min(counts)) < min(sizes) or len(counts) > sum(sizes.values()):
             return False, f"released values occur fewer than {k:,} times, or more differ than there are clusters"
     files = list(dict.fromkeys(step["file"] for step in checked.steps("clustered")))

@@ -349,8 +349,7 @@ def _measures(events: Sequence[Event]) -> dict[str, float]:
 
 def _risk(rows: pa.Table, schema: Schema) -> Reidentification:
     names = [name for name in rows.column_names if name in schema.quasi_identifiers] or rows.column_names
-    counts = rows.select(names).group_by(names).aggregate([([], "count_all")])["count_all"]
-    return reidentification(Classes(sizes=counts.to_numpy().astype(np.int64)))
+    return reidentification(Classes(sizes=tables.different(rows.select(names))[1]))
 
 
 # -- what stays

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError
 from shoal.tables._duckdb import DuckDBEngine, literal, quoted, without_collations
-from shoal.tables._engine import ROW, check_names, quiet
+from shoal.tables._engine import ROW, check_names, named, quiet
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import FileFormat, Format, Options
 
@@ -70,7 +70,7 @@ class DuckDBFile(FileFormat):
             plain = without_collations(expression)
             if stored:
                 plain[ROW] = expression.rowid()
-            expression = expression.mutate(**plain)
+            expression = expression.mutate(*named(plain))
         source = Source(kind=self.name, name=name, path=path, first_row=1 if stored else None)
         return Table(expression=expression, engine=engine, source=source)
 
@@ -124,7 +124,7 @@ class Postgres(Format):
         exact = {name: _decimal(kind) for name, kind, _ in columns if kind.startswith("numeric(")}
         numbers = {name: expression[name].try_cast(kind) for name, kind in exact.items()}
         _check_numbers(engine, expression, numbers)
-        expression = expression.mutate(**numbers)
+        expression = expression.mutate(*named(numbers))
         where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
         return Table(expression=expression, engine=engine, source=where)
 
@@ -214,7 +214,7 @@ def _check_numbers(engine: DuckDBEngine, expression: ir.Table, numbers: dict[str
     if not numbers:
         return
     lost = {name: (number.isnull() & expression[name].notnull()).sum() for name, number in numbers.items()}
-    counts = engine.fetch(expression.aggregate(**lost)).to_pylist()[0]
+    counts = engine.fetch(expression.aggregate(named(lost))).to_pylist()[0]
     problems = Problems()
     for name, count in counts.items():
         if count:
