@@ -200,23 +200,28 @@ def _remove_abandoned(parent: Path) -> None:
     with contextlib.suppress(OSError):
         with os.scandir(parent) as entries:  # paths of all that is in a full folder would take longer than the rest
             found = [Path(entry.path) for entry in entries if _LEFT.fullmatch(entry.name)]
-        for path in found:
-            _remove_if_abandoned(path)
+        removed = [path for path in found if _removed(path)]
+        if removed:
+            others = f" and {len(removed) - 1:,} more" if removed[1:] else ""
+            runs = "runs that were" if removed[1:] else "a run that was"
+            logging.getLogger("shoal").warning("removed %s%s, left behind by %s killed.", removed[0], others, runs)
 
 
-def _remove_if_abandoned(path: Path) -> None:
+def _removed(path: Path) -> bool:
+    """Remove a folder if the process that made it is gone; say whether it was."""
     try:
         if path.is_symlink() or not path.is_dir() or path.stat().st_uid != getattr(os, "geteuid", lambda: -1)():
-            return
+            return False
         lock = _lock(path, wait=False)
     except OSError:  # its owner lives, or it was removed meanwhile
-        return
-    if lock is not None:
-        try:
-            shutil.rmtree(path, ignore_errors=True)
-        finally:
-            os.close(lock)
-        logging.getLogger("shoal").warning("removed %s, left behind by a run that was killed.", path)
+        return False
+    if lock is None:
+        return False
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
+    return True
 
 
 def _lock(folder: Path, *, wait: bool) -> int | None:

@@ -152,3 +152,15 @@ def test_many_runs_that_begin_together_do_not_remove_each_other(tmp_path: Path) 
 )
 def test_names_of_columns_become_names_of_files(names: list[str], stem: str) -> None:
     assert file_stem(*names) == stem
+
+
+def test_what_many_killed_runs_left_behind_is_told_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(5):
+        (tmp_path / f".dead.{number:016x}.partial").mkdir()
+    with staged(tmp_path / "next"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["next"]
+    (told,) = caplog.messages
+    assert told.endswith(" and 4 more, left behind by runs that were killed.")

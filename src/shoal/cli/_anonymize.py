@@ -291,7 +291,8 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
     if instead is not None:
         _output.text(f"Method\n  {instead}")
     if attention:
-        lines = (textwrap.fill(each, 96, initial_indent="  - ", subsequent_indent="    ") for each in attention)
+        wrapped = textwrap.TextWrapper(96, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+        lines = map(wrapped.fill, attention)
         _output.text("\n".join(("Attention", *lines)))
     if release.bill is not None:
         _output.line("Account", style="bold")

@@ -194,7 +194,10 @@ def _fitted(lines: Sequence[str]) -> Iterator[str]:
         columns = re.split(r"(?<=\S) {2,}", each)
         # what stands after a label goes on below itself, and a row of figures stays one row
         hang = 4 if len(columns) == 1 else len(each) - len(each.removeprefix(columns[0]).lstrip())
-        yield from textwrap.wrap(each, max(width, 40), subsequent_indent=" " * hang) if len(columns) < 4 else (each,)
+        if len(columns) < 4:
+            yield from textwrap.wrap(each, max(width, 40), subsequent_indent=" " * hang, break_on_hyphens=False)
+        else:
+            yield each
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -103,14 +103,13 @@ class Words:
 
     def crowd(self, k: int) -> str:
         """Say how many share: "Every record shares its quasi-identifiers with at least 4 other records"."""
+        others = f"{k - 1} other {'record' if self.person is None else 'person'}{'' if k == 2 else 's'}"
         if self.person is None:
-            return f"Every record {self.shares} at least {k - 1} other records"
+            return f"Every record {self.shares} at least {others}"
         if self.linked:
-            return (
-                f"All records of a person together show the same {self.known('').strip()} as those of at least {k - 1} "
-                f"other persons, {k} persons in all"
-            )
-        return f"Every record {self.shares} records of at least {k - 1} other persons, {k} persons in all"
+            same = f"show the same {self.known('').strip()} as those of at least {others}"
+            return f"All records of a person together {same}, {k} persons in all"
+        return f"Every record {self.shares} records of at least {others}, {k} persons in all"
 
     def hidden(self, k: int) -> str:
         """Say that values hide among those of k people, where quasi-identifiers are released as they are."""

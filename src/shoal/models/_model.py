@@ -239,7 +239,9 @@ class Model(Requirement):
         if found.holders is None or not isinstance(k, int):
             return self._found(entry, False, "the release does not link the records of anybody")
         shared = int(found.holders.sharing(group(found.codes)[0]).min())
-        detail = f"each of {found.persons:,} pseudonyms shares all its records with at least {shared - 1:,} others"
+        detail = (
+            f"each of {found.persons:,} pseudonyms shares all its records with at least {shared - 1:,} of the others"
+        )
         return self._found(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:

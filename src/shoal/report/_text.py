@@ -293,4 +293,5 @@ def _beside(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 def _wrapped(sentence: str, *, indent: str) -> list[str]:
     text = clean(shortened(sentence, 20_000))
-    return textwrap.wrap(text, width=96, initial_indent=indent, subsequent_indent=" " * len(indent))
+    more = " " * len(indent)
+    return textwrap.wrap(text, width=96, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from shoal.errors import DataError, quoted
 from shoal.schema import ColumnProfile, Guess, Reading, habits, looks
 from shoal.tables._conform import day_of, not_finite, number_of, without
 from shoal.tables._engine import quiet
@@ -157,7 +158,11 @@ def _rows(
     """Return the statistics of columns that are written alike."""
     values = _values(table, names, written.missing_values)
     asked = values.group_by("column").aggregate(**_statistics(values, kind, written, decimal))
-    rows = {row.pop("column"): row for row in table.engine.fetch(asked).to_pylist()}
+    try:
+        rows = {row.pop("column"): row for row in table.engine.fetch(asked).to_pylist()}
+    except OverflowError:
+        problem = f"dates before the year 1 or after 9999 cannot be read; they are in {quoted(names)}."
+        raise DataError(problem, hint="correct the dates, or leave out the columns that have them") from None
     empty = dict.fromkeys(asked.columns) | {"distinct": 0}
     return {name: rows.get(place, empty) for place, name in enumerate(names)}
 

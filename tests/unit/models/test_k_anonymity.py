@@ -42,3 +42,8 @@ def test_the_statement_is_about_a_probability_and_not_about_looking_alike() -> N
 def test_it_can_be_kept_by_exchanging_values() -> None:
     assert ProbabilisticKAnonymity(2).capabilities.linkage
     assert not KAnonymity(2).capabilities.linkage
+
+
+def test_one_other_record_is_one() -> None:
+    assert KAnonymity(2).statement().endswith("with at least 1 other record.")
+    assert KAnonymity(3).statement().endswith("with at least 2 other records.")

@@ -4,7 +4,9 @@ import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
+from shoal.errors import DataError
 from shoal.tables import profile, read
 
 
@@ -32,6 +34,12 @@ def test_one_record_has_a_profile() -> None:
 def test_moments_count_as_days() -> None:
     (column,) = profile(read(pa.table({"at": [dt.datetime(2024, 1, 2, 3)]})))  # noqa: DTZ001
     assert (column.type, column.dates, column.minimum) == ("timestamp", 1, dt.date(2024, 1, 2))
+
+
+def test_dates_that_no_calendar_of_ours_has_are_one_error_that_names_the_column() -> None:
+    days = pa.array([-800_000, 0], pa.int32()).cast(pa.date32())
+    with pytest.raises(DataError, match="dates before the year 1 or after 9999 cannot be read; they are in `born`"):
+        profile(read(pa.table({"born": days, "town": ["Ulm", "Bern"]})))
 
 
 def test_a_decimal_comma_is_understood(tmp_path: Path) -> None:
