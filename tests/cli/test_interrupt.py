@@ -51,7 +51,7 @@ def pressed(folder, *arguments, times, until):
             shown += os.read(ours, 4096)
         except OSError:  # the terminal is closed with the program
             break
-        wanted = until if left == times else b"The search stops"
+        wanted = until if left == times else b"Stopping the search"
         if left and wanted in shown:
             os.write(ours, b"\x03")
             left -= 1

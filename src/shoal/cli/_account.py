@@ -145,7 +145,7 @@ def follow(
     *,
     schema: _source.SchemaOption = None,
 ) -> None:
-    """Record that the table has changed and is still about the same people.
+    """Record that the table changed, but not whom it is about.
 
     What was spent stays spent; the history shows when the table changed.
     """

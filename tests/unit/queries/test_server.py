@@ -373,7 +373,7 @@ class TestTLS:
         self, vault: Vault, token: str, serve: Serve, certificate: tuple[Path, Path]
     ) -> None:
         client = Client(serve(vault, certificate=certificate), token)
-        with pytest.raises(InputError, match="cannot be reached"):
+        with pytest.raises(InputError, match="could not be reached"):
             client.count(epsilon="0.5")
         assert vault.ledger().standing("alice").spent == Loss()
 

@@ -112,7 +112,7 @@ def test_classes_in_the_same_place_are_merged_too() -> None:
 
 
 def test_what_not_even_one_class_satisfies_is_refused() -> None:
-    with pytest.raises(RequirementError, match="one class"):
+    with pytest.raises(RequirementError, match="a single class of all records"):
         merged(np.zeros((4, 1)), Partition([0, 1, 1, 0]), lambda partition: np.zeros(partition.count, dtype=bool))
 
 
