@@ -3,8 +3,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 import shoal
-from shoal import methods
-from shoal.cli import _anonymize
 
 ROWS = pa.table({"age": [31, 31, 52, 52], "<b>note": ["secret one", "secret two", "secret three", "secret four"]})
 
@@ -24,8 +22,3 @@ def test_objects_show_themselves_shortly_and_without_values(tmp_path):
     assert repr(release) == "<Release of 4 records by method specialize: k-anonymity>"
     schema.save(tmp_path / "a.schema.toml")
     assert shoal.Schema.load(tmp_path / "a.schema.toml") == schema
-
-
-def test_the_help_lists_every_method():
-    assert set(_anonymize.METHODS) == set(methods.names())
-    assert all(len(line) <= 80 for line in _anonymize.EXAMPLES.splitlines())

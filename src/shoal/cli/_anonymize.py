@@ -7,9 +7,10 @@ import textwrap
 from contextlib import nullcontext
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
+from typer.core import TyperCommand
 
 from shoal import stopping
 from shoal.cli import _output, _source
@@ -27,27 +28,6 @@ _SECONDS = 5.0
 # records of a table that is counted once more for that
 _COMPARED = 1_000_000
 
-METHODS = {
-    "specialize": "as detailed as similar records allow; the default",
-    "generalize": "one level per column; the best one, with proof",
-    "iterate": "one level per column, then another for what is left",
-    "mondrian": "split at medians; intervals of equally many people",
-    "subtree": "some values of a column coarser than others",
-    "suppress": "single cells become *, as few as possible",
-    "mdav": "replace values with the centre of k similar records",
-    "vmdav": "as mdav, with group sizes that follow the data",
-    "swap": "swap values among k similar records",
-    "ir-swap": "swap values among k neighbours, column by column",
-    "anatomy": "two tables: who is in which class, and its values",
-    "bucketize": "classes in which every secret keeps its share",
-    "t-microaggregate": "groups of similar records that keep the promises",
-    "stochastic-closeness": "secrets randomised one by one",
-    "slice": "groups of columns, released separately",
-    "truthful": "with --epsilon, --delta: real records, some left out",
-    "truthful-tables": "the same, as many tables of a few columns",
-    "dp-microaggregation": "with --epsilon: noisy averages of similar records",
-}
-
 EXAMPLES = """\b
 Examples:
   shoal anonymize patients.csv --k 5 --output release
@@ -59,10 +39,32 @@ Examples:
       --option target=original --output release
   shoal anonymize postgresql://localhost/hospital --table patients \\
       --plan plan.toml --output release
+"""
 
-\b
-Methods:
-""" + "".join(f"  {name:<21} {about}\n" for name, about in METHODS.items())
+
+class WithMethods(TyperCommand):
+    """A command whose help lists the methods, which are loaded only then."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples and a line about every method."""
+        from shoal import methods
+
+        super().format_epilog(ctx, formatter)
+        with formatter.indentation(), formatter.section("Methods"):
+            formatter.write_dl([(name, _about(methods.by_name(name))) for name in methods.names()])
+
+
+def _about(method: type[Method]) -> str:
+    from shoal import methods
+
+    note = " (default)" if method.name == methods.default(()).name else ""
+    return method.about.rstrip(".") + (" (--epsilon)" if method.keeps.private else note)
+
+
+def _names() -> list[str]:
+    from shoal import methods
+
+    return list(methods.names())
 
 
 @_source.takes_a_file
@@ -121,7 +123,7 @@ def anonymize(
         str | None,
         Option(
             help="How to change the data: one of the methods below; by default the one that loses least.",
-            autocompletion=lambda: list(METHODS),
+            autocompletion=_names,
         ),
     ] = None,
     option: Annotated[

@@ -51,7 +51,7 @@ app = typer.Typer(
 )
 app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
 app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
-app.command("anonymize", epilog=_anonymize.EXAMPLES)(_anonymize.anonymize)
+app.command("anonymize", epilog=_anonymize.EXAMPLES, cls=_anonymize.WithMethods)(_anonymize.anonymize)
 app.command("mask", epilog=_mask.EXAMPLES)(_mask.mask)
 app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
 app.command("report", epilog=_report.EXAMPLES)(_report.report)

@@ -167,6 +167,8 @@ class Requirement(PromiseKind):
     """A promise that a plan can ask for."""
 
     __slots__ = ()
+    #: What it means to people who choose a promise, and which values are usual; shown by the app.
+    advice: ClassVar[str] = ""
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""

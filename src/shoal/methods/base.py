@@ -100,6 +100,8 @@ class Method(Checked, ABC):
     """How to change the data so that promises hold: a value that plan files can name."""
 
     name: ClassVar[str]
+    #: What it does, for people who choose a method: one short sentence, shown by the command line and the app.
+    about: ClassVar[str]
     keeps: ClassVar[Keeps] = Keeps()
 
     @abstractmethod

@@ -49,6 +49,7 @@ class AverageRisk(ReleaseModel):
 
     risk: Number = field(metadata=within("(0, 1]"))
     name: ClassVar[str] = "average-risk"
+    advice: ClassVar[str] = "Someone who looks for everyone finds at most this share of the people."
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,

@@ -53,6 +53,7 @@ class BetaLikeness(SensitiveModel):
     beta: Number = field(metadata=within("[0, inf)"))
     enhanced: bool = field(default=False, kw_only=True, metadata=FLAG)
     name: ClassVar[str] = "beta-likeness"
+    advice: ClassVar[str] = "No secret becomes much more likely than in the whole table when the group is known."
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         PRIOR,

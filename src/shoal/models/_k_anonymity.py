@@ -65,6 +65,10 @@ class KAnonymity(SizeModel):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    advice: ClassVar[str] = (
+        "In everything that an outsider may know, every person looks like at least k - 1 others. Common "
+        "choices: 3 among colleagues who signed an agreement, 5 for researchers, 11 or more for the public."
+    )
 
     def statement(self, words: Words = CLASSES) -> str:
         if not words.alike:
@@ -105,6 +109,10 @@ class ProbabilisticKAnonymity(SizeModel):
     """
 
     name: ClassVar[str] = "probabilistic-k-anonymity"
+    advice: ClassVar[str] = (
+        "Nobody can be found with a chance of more than one in k. This is what methods that swap values "
+        "between similar people promise."
+    )
     linkage: ClassVar[bool] = True
 
     def statement(self, words: Words = CLASSES) -> str:

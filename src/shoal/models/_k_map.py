@@ -121,6 +121,10 @@ class EstimatedKMap(Model):
     sampling_fraction: Number = field(metadata=within("(0, 1]"))
     significance: Number = field(default=Fraction(1, 20), metadata=within("[0, 1)"))
     name: ClassVar[str] = "estimated-k-map"
+    advice: ClassVar[str] = (
+        "Every group is so large that at least k people of the whole population must be expected to look "
+        "alike, if the table is a random sample of it. A test, which errs with the chance given."
+    )
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,

@@ -61,6 +61,7 @@ class KMAnonymity(Model):
     k: int = field(metadata=WHOLE)
     m: int = field(metadata=WHOLE)
     name: ClassVar[str] = "k-m-anonymity"
+    advice: ClassVar[str] = "An outsider who knows any m of a person's values still finds at least k people who fit."
     assumes: ClassVar[tuple[str, ...]] = (
         "An intruder knows at most {m} of the quasi-identifiers of a person.",
         "Sensitive values are not covered: all matching records may share one.",

@@ -54,6 +54,10 @@ class DistinctLDiversity(SensitiveModel):
 
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
+    advice: ClassVar[str] = (
+        "People who look alike must have at least l different secrets among them, so that finding a person's "
+        "group does not give the secret away. 2 or 3 is usual."
+    )
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (NOTHING_RULED_OUT, ANY_SHARE, MEANING, REPLAY)
 
@@ -108,6 +112,9 @@ class EntropyLDiversity(SensitiveModel):
 
     l: Number = field(metadata=within("[1, inf)"))  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "entropy-l-diversity"
+    advice: ClassVar[str] = (
+        "Like l-diversity, but rare secrets count for less: the mix must be as uncertain as l equally likely values."
+    )
     assumes: ClassVar[tuple[str, ...]] = (
         NOTHING_RULED_OUT,
         "Uncertainty is an average over values: one value may still be likely if many others are present.",
@@ -239,6 +246,7 @@ class RecursiveLDiversity(SensitiveModel):
     c: Number = field(metadata=within("(0, inf)"))
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "recursive-l-diversity"
+    advice: ClassVar[str] = "Like l-diversity, but the most frequent secret of a group must not outweigh the others."
 
     @property
     def capabilities(self) -> Capabilities:

@@ -84,6 +84,7 @@ class MultiplicativeCloseness(FactorModel):
 
     t: Number = field(metadata=within("[1, inf)"))
     name: ClassVar[str] = "multiplicative-closeness"
+    advice: ClassVar[str] = "Belonging to a group changes the odds of any secret by a factor of at most t."
 
     @property
     def bound(self) -> Fraction:
@@ -178,6 +179,7 @@ class DeltaDisclosure(FactorModel):
 
     delta: Number = field(metadata=within("[0, inf)"))
     name: ClassVar[str] = "delta-disclosure"
+    advice: ClassVar[str] = "The share of any secret in a group stays within a factor of its share in the whole table."
 
     @property
     def bound(self) -> float:

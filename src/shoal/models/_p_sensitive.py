@@ -51,6 +51,7 @@ class PSensitive(Model):
     p: int = field(metadata=WHOLE)
     k: int = field(metadata=WHOLE)
     name: ClassVar[str] = "p-sensitive-k-anonymity"
+    advice: ClassVar[str] = "k-anonymity together with p different secrets in every group."
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (KNOWN, ANY_SHARE, MEANING, REPLAY)
 

@@ -83,6 +83,10 @@ class TCloseness(SensitiveModel):
     t: Number = field(metadata=within("[0, 1]"))
     distance: Distance | None = field(default=None, metadata=optional(one_of(*get_args(Distance))))
     name: ClassVar[str] = "t-closeness"
+    advice: ClassVar[str] = (
+        "In every group the secrets are distributed nearly as in the whole table, so that belonging to a "
+        "group says little: 0 means nothing at all, 1 everything. 0.1 to 0.3 is usual."
+    )
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "The distribution of `{attribute}` in the whole release may become public.",

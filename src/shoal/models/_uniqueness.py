@@ -74,6 +74,7 @@ class SampleUniqueness(ReleaseModel):
 
     share: Number = field(metadata=within("[0, 1]"))
     name: ClassVar[str] = "sample-uniqueness"
+    advice: ClassVar[str] = "At most this share of the released people are unique."
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "Records that look like only one or two others are not covered.",
@@ -165,6 +166,10 @@ class EstimatedUniqueness(Model):
     sampling_fraction: Number = field(metadata=within("(0, 1]"))
     estimator: Estimator = field(default="dankar", metadata=one_of(*get_args(Estimator)))
     name: ClassVar[str] = "estimated-uniqueness"
+    advice: ClassVar[str] = (
+        "By an estimate, at most this share of the whole population is unique, if the table is a random "
+        "sample of it. An estimate, which may be wrong by half."
+    )
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "The table is a simple random sample of the population, a share of {sampling_fraction} of it.",

@@ -25,7 +25,7 @@ from shoal.report import (
 from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
-from shoal.web._words import HELP, PRESETS, ROLES, number, share
+from shoal.web._words import PRESETS, ROLES, number, share
 from shoal.web._words import page as _page
 from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
 
@@ -81,15 +81,15 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
         from_project = (each for each in runs.every_run(here, table) if each.get("restored"))
         about = here.store.runs.about(run) if run is not None else next(from_project, {})
         chosen = about.get("choice")
-    found = schema.get(here, table)
+    found, known = schema.get(here, table), plans.catalogue()
     return _page(
         "promise",
         step="promise",
         **_of(here, table),
         schema=found,
-        catalogue=plans.catalogue(),
+        catalogue=known,
         presets=PRESETS,
-        help=HELP,
+        help={each["name"]: each["help"] for each in known["models"]},
         accounts=vaults.accounts_of(here, table),
         chosen=chosen,
     )

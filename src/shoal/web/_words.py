@@ -93,61 +93,11 @@ def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(_environment.get_template(f"{name}.html").render(**values), status)
 
 
-HELP: dict[str, str] = {
-    "k-anonymity": "In everything that an outsider may know, every person looks like at least k - 1 others. "
-    "Common choices: 3 among colleagues who signed an agreement, 5 for researchers, 11 or more for the public.",
-    "probabilistic-k-anonymity": "Nobody can be found with a chance of more than one in k. This is what methods "
-    "that swap values between similar people promise.",
-    "distinct-l-diversity": "People who look alike must have at least l different secrets among them, "
-    "so that finding a person's group does not give the secret away. 2 or 3 is usual.",
-    "entropy-l-diversity": "Like l-diversity, but rare secrets count for less: the mix must be as uncertain as l "
-    "equally likely values.",
-    "recursive-l-diversity": "Like l-diversity, but the most frequent secret of a group must not outweigh the others.",
-    "t-closeness": "In every group the secrets are distributed nearly as in the whole table, so that belonging to a "
-    "group says little: 0 means nothing at all, 1 everything. 0.1 to 0.3 is usual.",
-    "multiplicative-closeness": "Belonging to a group changes the odds of any secret by a factor of at most t.",
-    "delta-disclosure": "The share of any secret in a group stays within a factor of its share in the whole table.",
-    "beta-likeness": "No secret becomes much more likely than in the whole table when the group is known.",
-    "p-sensitive-k-anonymity": "k-anonymity together with p different secrets in every group.",
-    "k-m-anonymity": "An outsider who knows any m of a person's values still finds at least k people who fit.",
-    "differential-privacy": "Whether one person is in the table or not hardly changes what is released, whatever "
-    "anyone already knows. Real records are made coarser, and some are left out at random. The smaller epsilon, the "
-    "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one over "
-    "the number of records.",
-    "estimated-k-map": "Every group is so large that at least k people of the whole population must be expected to "
-    "look alike, if the table is a random sample of it. A test, which errs with the chance given.",
-    "average-risk": "Someone who looks for everyone finds at most this share of the people.",
-    "sample-uniqueness": "At most this share of the released people are unique.",
-    "estimated-uniqueness": "By an estimate, at most this share of the whole population is unique, if the table is a "
-    "random sample of it. An estimate, which may be wrong by half.",
-}
-
 FAMILIES = {
     "recode": "Make values coarser",
     "classes": "Keep values, mix or average them in groups",
     "truthful": "Differential privacy",
     "noise": "Differential privacy",
-}
-
-METHODS = {
-    "generalize": "One level for every column, the same for everybody; the best one there is. Easy to analyse.",
-    "iterate": "Like generalize, but records that would be left out get levels of their own.",
-    "mondrian": "Splits the table again and again: fine detail where there are many people, coarse where few.",
-    "specialize": "Starts coarse and refines column by column while that pays off.",
-    "subtree": "Some values of a column become coarser than others, along its hierarchy.",
-    "anatomy": "All values stay as they are; who has which secret is hidden in small groups.",
-    "bucketize": "Secrets become buckets that are spread evenly over groups.",
-    "ir-swap": "Each secret is exchanged among people with similar ones.",
-    "mdav": "People who are alike get the average of their group.",
-    "suppress": "Single values become *, as few as possible; everything else stays as it is.",
-    "vmdav": "Like mdav, with groups that follow the data.",
-    "swap": "People who are alike exchange their other values.",
-    "slice": "Groups of columns are anonymised separately and shuffled against each other.",
-    "stochastic-closeness": "Groups of k, and every secret is randomised on its own.",
-    "t-microaggregate": "Groups of people who are alike and whose secrets look like the whole table.",
-    "truthful": "Real records, made coarser, some left out at random; no noise.",
-    "truthful-tables": "Many small tables of real records with a few columns each.",
-    "dp-microaggregation": "Noisy averages of groups in place of records.",
 }
 
 #: what the options of methods are called on the page, and what they do

@@ -64,3 +64,9 @@ def test_a_table_is_checked_against_its_schema_once(tmp_path: Path, monkeypatch:
     done = typer.testing.CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert checked.count("people.csv") == 1
+
+
+def test_the_help_has_one_line_about_every_method() -> None:
+    lines = _help("anonymize")
+    assert [line.split()[0] for line in lines[lines.index("  Methods:") + 1 :]] == list(shoal.methods.names())
+    assert max(map(len, lines)) <= 80

@@ -61,6 +61,7 @@ class Anatomy(BlockMethod):
     grouping: Grouping = field(default="quasi-identifiers", metadata=one_of(*get_args(Grouping)))
     attribute: str | None = None
     name: ClassVar[str] = "anatomy"
+    about: ClassVar[str] = "All values stay; groups hide who has which secret."
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = PartitionMethod.problems(self, schema, models)

@@ -77,6 +77,7 @@ class Bucketize(BlockMethod):
     buckets: int | None = field(default=None, metadata=optional(WHOLE))
     class_size: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "bucketize"
+    about: ClassVar[str] = "Groups in which every secret keeps its share."
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = PartitionMethod.problems(self, schema, models)

@@ -257,6 +257,7 @@ class Mdav(Microaggregation):
 
     categories: Categories = field(default="auto", metadata=one_of(*get_args(Categories)))
     name: ClassVar[str] = "mdav"
+    about: ClassVar[str] = "People who are alike get the average of their group."
 
     def compared(self, people: HeldRecords) -> str:
         return compared_as(people, self.categories, self.block)
@@ -304,6 +305,7 @@ class VMdav(Microaggregation):
 
     gamma: float = 0.2
     name: ClassVar[str] = "vmdav"
+    about: ClassVar[str] = "Like mdav, with group sizes that follow the data."
     repairs: ClassVar[bool] = False
 
     def fit(self, arguments: Arguments) -> None:
@@ -396,6 +398,7 @@ class TMicroaggregate(BlockMethod):
     form: Form = field(default="microaggregated", metadata=one_of("microaggregated", "generalized", "anatomy"))
     strategy: Strategy = field(default="best", metadata=one_of(*get_args(Strategy)))
     name: ClassVar[str] = "t-microaggregate"
+    about: ClassVar[str] = "Similar people in groups that resemble the whole table."
 
     def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
         """Make classes by the strategy."""

@@ -89,6 +89,7 @@ class Slice(Method):
     inner: str = "generalize"
     options: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "slice"
+    about: ClassVar[str] = "Groups of columns are anonymised and released apart."
     keeps: ClassVar[Keeps] = Keeps(several_tables=True, steps=("sliced",))
 
     def fit(self, arguments: Arguments) -> None:

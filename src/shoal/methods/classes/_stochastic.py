@@ -93,6 +93,7 @@ class StochasticCloseness(PartitionMethod):
     mechanism: Mechanism | None = field(default=None, metadata=optional(one_of(*get_args(Mechanism))))
     keeps: ClassVar[Keeps] = Keeps()
     name: ClassVar[str] = "stochastic-closeness"
+    about: ClassVar[str] = "Groups of k; every secret is randomised on its own."
 
     def fit(self, arguments: Arguments) -> None:
         """Report that there is neither an epsilon nor a t, or both."""

@@ -79,6 +79,7 @@ class Suppress(PartitionMethod):
     most: Mapping[str, Number] = field(default_factory=dict)
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
+    about: ClassVar[str] = "Single values become *, as few as possible."
     keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True, steps=("cells-suppressed", "ordered"))
 
     def fit(self, arguments: Arguments) -> None:

@@ -73,6 +73,7 @@ class Swap(Clustering):
     form: Form = field(default="permuted", metadata=one_of("permuted"))
     categories: Categories = field(default="auto", metadata=one_of(*get_args(Categories)))
     name: ClassVar[str] = "swap"
+    about: ClassVar[str] = "People who are alike exchange their other values."
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
@@ -173,6 +174,7 @@ class IndividualRankingSwap(PartitionMethod):
 
     form: Form = field(default="permuted", metadata=one_of("permuted"))
     name: ClassVar[str] = "ir-swap"
+    about: ClassVar[str] = "Each secret is swapped among people with similar ones."
     keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:

@@ -94,6 +94,7 @@ class DPMicroaggregation(Method):
     decimals: Mapping[str, int] = field(default_factory=dict)
     fill: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "dp-microaggregation"
+    about: ClassVar[str] = "Noisy group averages in place of records."
     keeps: ClassVar[Keeps] = Keeps(
         private=EpsilonBudget.name,
         models=False,

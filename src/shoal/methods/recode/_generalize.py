@@ -97,6 +97,7 @@ class Generalize(Recode):
     """
 
     name: ClassVar[str] = "generalize"
+    about: ClassVar[str] = "One level per column, provably the best one."
     steps: int | None = None
     cells: bool = field(default=False, metadata=FLAG)
     levels: Mapping[str, int] = field(default_factory=dict)

@@ -66,6 +66,7 @@ class Iterate(LocalMethod):
     """
 
     name: ClassVar[str] = "iterate"
+    about: ClassVar[str] = "Like generalize; what is left over gets its own levels."
     first_price: float = 0.05
     growth: float = 1.5
     saving: float = 0.02

@@ -44,6 +44,7 @@ class Subtree(LocalMethod):
     """
 
     name: ClassVar[str] = "subtree"
+    about: ClassVar[str] = "Some values of a column become coarser than others."
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
         whole, _ = task.full_domain()

@@ -61,6 +61,7 @@ class Mondrian(LocalMethod):
     """
 
     name: ClassVar[str] = "mondrian"
+    about: ClassVar[str] = "Splits at medians: fine where there are many people."
     top_down: ClassVar[bool] = True
     relaxed: bool = field(default=False, metadata=FLAG)
     intervals: bool = field(default=False, metadata=FLAG)
@@ -113,6 +114,7 @@ class Specialize(LocalMethod):
     """
 
     name: ClassVar[str] = "specialize"
+    about: ClassVar[str] = "Refines step by step, and loses least."
     top_down: ClassVar[bool] = True
     foresight: int = 100
     intervals: bool = field(default=False, metadata=FLAG)

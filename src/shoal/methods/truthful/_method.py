@@ -103,6 +103,7 @@ class Truthful(Method):
     steps: int = 300
     operator: OperatorName = "trim"
     name: ClassVar[str] = "truthful"
+    about: ClassVar[str] = "Real records, made coarser, some left out."
     keeps: ClassVar[Keeps] = Keeps(
         private=DifferentialPrivacy.name,
         as_asked=True,

@@ -80,6 +80,12 @@ class DifferentialPrivacy(BudgetRequirement):
     definition: Definition = field(default="probabilistic", metadata=one_of(*get_args(Definition)))
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     name: ClassVar[str] = "differential-privacy"
+    advice: ClassVar[str] = (
+        "Whether one person is in the table or not hardly changes what is released, whatever anyone already "
+        "knows. Real records are made coarser, and some are left out at random. The smaller epsilon, the "
+        "stronger: 0.5 is strict, 1 is usual, 2 is mild. Delta is the chance that this fails: well below one "
+        "over the number of records."
+    )
 
     @property
     def _neighbours(self) -> Neighbours:

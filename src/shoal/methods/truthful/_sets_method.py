@@ -105,6 +105,7 @@ class TruthfulTables(Method):
     levels: Mapping[str, int] = field(default_factory=dict)
     chosen: Sequence[Mapping[str, int]] | None = None
     name: ClassVar[str] = "truthful-tables"
+    about: ClassVar[str] = "Many small tables of real records."
     keeps: ClassVar[Keeps] = Keeps(
         private=DifferentialPrivacy.name,
         models=False,

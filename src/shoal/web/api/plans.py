@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from shoal.errors import InputError, ParameterError
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
-from shoal.web._words import FAMILIES, HELP, METHODS, OPTIONS, PRESETS, in_plain_words, number, share
+from shoal.web._words import FAMILIES, OPTIONS, PRESETS, in_plain_words, number, share
 from shoal.web.api.answers import EstimateAnswer, PlanAnswer, RequestBody
 from shoal.web.api.tables import UPLOAD, received
 
@@ -222,7 +222,7 @@ def _described(kind: Any) -> dict[str, Any]:
         "name": kind.name,
         "title": kind.title,
         "summary": _summary(kind),
-        "help": HELP.get(kind.name, ""),
+        "help": getattr(kind, "advice", ""),
         "parameters": fields,
     }
 
@@ -231,14 +231,14 @@ def _kept(name: str) -> dict[str, Any]:
     """Return the promises that a plain k and a plain epsilon stand for with a method."""
     from shoal import DifferentialPrivacy, methods
 
-    keeps = methods.by_name(name).keeps
-    family = methods.by_name(name).__module__.split(".")[2]
+    method = methods.by_name(name)
+    family = method.__module__.split(".")[2]
     return {
         "family": FAMILIES.get(family, "Others"),
-        "line": METHODS.get(name, ""),
-        "crowd": keeps.crowd,
-        "epsilon": keeps.private or DifferentialPrivacy.name,
-        "private": keeps.private is not None,
+        "line": method.about,
+        "crowd": method.keeps.crowd,
+        "epsilon": method.keeps.private or DifferentialPrivacy.name,
+        "private": method.keeps.private is not None,
     }
 
 
