@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
@@ -255,6 +256,7 @@ def _entry(promise: Promise) -> PromiseEntry:
     return PromiseEntry(**{part: getattr(promise, part) for part in PromiseEntry.model_fields})
 
 
+@cache
 def _software() -> dict[str, str]:
     packages = ("shoal", "duckdb", "ibis-framework", "numpy", "pyarrow")
     return {name: metadata.version(name) for name in packages} | {"python": platform.python_version()}
