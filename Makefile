@@ -26,7 +26,7 @@ help: ## show what each target does
 demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
-test: .venv/tested system lint ## everything: system packages, lint, types, the documentation, all tests
+test: .venv/tested system lint ## system packages, lint, types, the documentation, all tests but the deep ones
 	$(MAKE) --jobs=3 types docs tests
 
 # more workers than the two cores of a small machine: many tests wait for a browser, a server or another process
@@ -64,7 +64,7 @@ stops: .venv/tested ## signals at random moments of every command, 100 rounds ea
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
 
-deep: .venv/tested ## the cases that `make test` leaves out: every method on a Spark cluster, more of what blocks keep
+deep: .venv/tested ## what `make test` leaves out: a Spark cluster that loses executors, every method on it, long audits
 	SHOAL_DEEP=1 $(BIN)/python -m pytest -q -n 2 -m deep
 
 wheel: .venv/installed ## build the wheel of this platform and check that it is complete

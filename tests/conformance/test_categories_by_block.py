@@ -130,7 +130,8 @@ def _share_lost(people: pa.Table, rows: list[dict[str, Any]]) -> float:
     return lost / spread
 
 
-@pytest.mark.parametrize("kind", [shoal.Mdav, pytest.param(shoal.VMdav, marks=pytest.mark.deep)], ids=["mdav", "vmdav"])
+@pytest.mark.parametrize("kind", [shoal.Mdav, shoal.VMdav], ids=["mdav", "vmdav"])
+@pytest.mark.deep
 def test_categories_are_clustered_on_the_executors(
     spark: Any, kind: type[shoal.Mdav | shoal.VMdav], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def _distance(own: Counter[str], every: Counter[str]) -> Fraction:
     return sum((abs(Fraction(own[v], own.total()) - Fraction(every[v], every.total())) for v in every), Fraction()) / 2
 
 
+@pytest.mark.deep
 def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_path: Path) -> None:
     """No four neighbouring blocks are as close to the table as classes must be: each is a sample of it."""
     limit = Fraction("0.04")
@@ -119,6 +120,7 @@ def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_pat
     assert release.measures["sse/sst"] < 2 * inside.measures["sse/sst"]
 
 
+@pytest.mark.deep
 def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: Put, tmp_path: Path) -> None:
     rows, asked = _patients(), (KAnonymity(K), DistinctLDiversity("illness", 3))
     release = shoal.anonymize(put(rows), *asked, method=shoal.Anatomy())
@@ -168,7 +170,8 @@ def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path:
     assert again != released
 
 
-@pytest.mark.parametrize("form", [pytest.param("microaggregated", marks=pytest.mark.deep), "anatomy", "permuted"])
+@pytest.mark.parametrize("form", ["microaggregated", "anatomy", "permuted"])
+@pytest.mark.deep
 def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path: Path, form: Any) -> None:
     """Two columns become buckets together, made of the values of the whole table, as in memory."""
     rows = _patients()
@@ -203,6 +206,7 @@ def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path
     ]
 
 
+@pytest.mark.deep
 def test_every_class_has_k_persons_all_of_whose_records_are_in_one_block(put: Put, tmp_path: Path) -> None:
     """Everybody has one to four records, and near ages: k records next to each other are often of fewer persons."""
     draw = np.random.default_rng(9)

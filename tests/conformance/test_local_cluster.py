@@ -19,7 +19,7 @@ import pytest
 import shoal
 
 RELEASE = "spark, 1 % [ü] y=1"
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.deep]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,6 @@ def test_executors_cluster_categories_and_numbers_without_the_driver(
     assert blocked["blocks"] > 2
 
 
-@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_keep_promises_about_values_block_by_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +150,6 @@ def test_executors_exchange_values_block_by_block(
     assert 0.05 < moved.count(0) / len(moved) < 0.15
 
 
-@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     cluster: tuple[Path, dict[str, Any]],
 ) -> None:
@@ -173,7 +171,6 @@ def test_executors_part_tables_into_classes_that_are_like_the_whole_table(
     assert blocked["blocks"] > 2
 
 
-@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Path, dict[str, Any]]) -> None:
     folder, told = cluster
     assert told["bucketized"]
@@ -192,7 +189,6 @@ def test_executors_give_every_class_its_share_of_every_bucket(cluster: tuple[Pat
         assert 0.5 <= min(shares) <= max(shares) <= 2
 
 
-@pytest.mark.deep  # on Spark with one process, other tests try it
 def test_executors_put_all_records_of_a_person_into_one_block(
     cluster: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

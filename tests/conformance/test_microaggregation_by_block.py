@@ -191,6 +191,7 @@ def _number(value: Any, ranks: dict[str, float]) -> float | None:
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_clusters_keep_to_their_block_and_the_means_of_each(put: Put) -> None:
     """Every class lies in one block, and what MDAV promises of sizes holds in each."""
     rows = _people().select(["age", "new0", "illness"])
@@ -206,6 +207,7 @@ def test_clusters_keep_to_their_block_and_the_means_of_each(put: Put) -> None:
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_no_block_is_too_small_whatever_the_sample_says(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_by_block, "SAMPLE", 40)
     draw = np.random.default_rng(3)
@@ -273,6 +275,7 @@ def test_more_records_than_the_driver_may_hold_are_refused_before_they_are_colle
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_the_same_records_give_the_same_release(put: Put) -> None:
     rows = _people().slice(0, 1500)
     table = put(rows, SCHEMA)
@@ -284,7 +287,9 @@ def test_the_same_records_give_the_same_release(put: Put) -> None:
 
 PROMISES: list[Any] = [
     (KAnonymity(K), DistinctLDiversity("illness", 3)),
-    (KAnonymity(K), EntropyLDiversity("illness", 2), TCloseness("pay", Fraction(1, 5))),
+    pytest.param(
+        (KAnonymity(K), EntropyLDiversity("illness", 2), TCloseness("pay", Fraction(1, 5))), marks=pytest.mark.deep
+    ),
     pytest.param((TCloseness("illness", Fraction(1, 4)),), marks=pytest.mark.deep),
     pytest.param(
         (KAnonymity(3), BetaLikeness("illness", Fraction(3, 2)), RecursiveLDiversity("illness", 3, 2)),
@@ -346,6 +351,7 @@ def test_blocks_that_cannot_keep_a_promise_are_joined_with_others(put: Put) -> N
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_where_joined_blocks_would_be_too_large_each_is_dealt_out_to_several(
     put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,6 +368,7 @@ def test_where_joined_blocks_would_be_too_large_each_is_dealt_out_to_several(
     assert all(each == {"cold", "flu"} for each in values.values())
 
 
+@pytest.mark.deep
 def test_what_no_block_keeps_is_kept_in_memory(put: Put) -> None:
     """Everybody has an illness of their own, and a class must be nearly like all: there is one."""
     rows, schema = _patients(900)
