@@ -145,20 +145,23 @@ def score(
     table = cells(frequencies, candidate)
     shares = np.ones(len(table))
     for place, (j, level) in enumerate(by_column):
-        own = _lifted(frequencies.hierarchies[j], lows[j], level, _in_the_data(listed, j, lows[j], expected))
+        own = _in_the_data(listed, j, lows[j], level, expected)
         shares = shares * own[table.codes[:, place]] / max(expected.records, 1.0)
     independent = np.rint(shares * expected.records).astype(np.int64)
     gains = np.minimum(table.counts - noise.m, np.abs(table.counts - independent) - usual)
     return int(np.maximum(gains, 0).sum())
 
 
-def _in_the_data(listed: ListedClasses, column: int, low: int, expected: Expected) -> Floats:
-    """Return what is expected of the values of a column in the data."""
+def _in_the_data(listed: ListedClasses, column: int, low: int, level: int, expected: Expected) -> Floats:
+    """Return what is expected of the values of a column in the data at a level.
+
+    A group of listed values is expected to have the records of all of them, whether they are in the data or not.
+    """
     hierarchy, own = listed.frequencies.hierarchies[column], expected.of_column[column]
     if hierarchy.attribute not in listed.hierarchies:
-        return own
-    codes = listed.codes(column, low)
-    return np.where(codes < 0, 0.0, own[codes])
+        return _lifted(hierarchy, low, level, own)
+    codes = listed.codes(column, level)
+    return np.where(codes < 0, 0.0, _lifted(listed.hierarchies[hierarchy.attribute], low, level, own)[codes])
 
 
 def _lifted(hierarchy: Hierarchy, low: int, level: int, counts: Floats) -> Floats:

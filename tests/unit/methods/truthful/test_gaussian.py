@@ -15,10 +15,10 @@ from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import ExponentialMechanism
 from shoal.methods.truthful import gaussian
 from shoal.methods.truthful._sets_choice import Expected, candidates, score
-from shoal.methods.truthful._sets_listed import ListedClasses
+from shoal.methods.truthful._sets_listed import ListedClasses, countable
 from shoal.methods.truthful._sets_split import Noise, Split
-from shoal.schema import Attribute, Groups
-from shoal.tables import Frequencies
+from shoal.schema import Attribute, Domain, Groups, Intervals, Schema
+from shoal.tables import Frequencies, encode, read
 
 #: Classes that the schema lists have a number, however far below zero.
 COUNTED = -(10**9)
@@ -187,6 +187,30 @@ def test_a_record_changes_every_score_by_at_most_one(counted: bool) -> None:
         assert changes <= {-1, 0, 1}
         moved |= changes
     assert moved >= {-1, 1}
+
+
+def test_a_value_that_nobody_had_before_changes_every_score_by_at_most_one() -> None:
+    """Of numbers, only those that occur are values of the data; what is expected of a group of them is public."""
+    names, domains = ("age", "income"), (Domain(minimum=0, maximum=7), Domain(minimum=0, maximum=10**6))
+    schema = Schema(
+        attributes=tuple(
+            Attribute(
+                name=name, role="quasi-identifier", kind="numeric", domain=domain, hierarchy=Intervals(widths=(2, 4))
+            )
+            for name, domain in zip(names, domains, strict=True)
+        )
+    )
+    rows = [(0, 10), (0, 10), (0, 20), (5, 10), (5, 20), (5, 20)]
+    # the noisy counts of the ages 0 to 7 and of no age: nobody is 1 year old, and noise says 30
+    expected = Expected(60.0, [np.array([3.0, 30, 0, 0, 0, 3, 12, 12, 0]), np.array([30.0, 30])])
+    scores = []
+    for records in (rows, [*rows, (1, 10)], [*rows, (6, 20)]):
+        table = read(pa.table(dict(zip(names, map(list, zip(*records, strict=True)), strict=True))), schema=schema)
+        listed = ListedClasses(encode(table, sensitive=()).frequencies, countable(schema))
+        assert set(listed.hierarchies) == {"age"}
+        scores.append(_scores_of(listed, expected, Noise(0, Fraction(1, 100))))
+    for after in scores[1:]:
+        assert {new - old for old, new in zip(scores[0], after, strict=True)} <= {-1, 0, 1}
 
 
 def test_the_score_of_listed_cells_counts_those_without_records() -> None:
