@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from shoal.tables._table import Table
 
 
+_INEXACT = 'floating point to tell it from others; give these keys as text, with `kind = "categorical"`'
 _WRONG = {
     "unreadable": ("not a {}", "not {}s"),
     "not finite": ("not a finite number", "not finite numbers"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
     "below": ("not above 0, but every record stands for somebody", "not above 0, but every record stands for somebody"),
+    # one key with a fraction would merge others that differ in their last digits
+    "alike": (f"too large for {_INEXACT}", f"too large for {_INEXACT}"),
 }
 # taking each for a person of its own would make crowds look larger than they are
 _NOBODY = (
@@ -41,6 +44,7 @@ _GROUPED = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(\.[0-9]*)?$"
 _NOT_FINITE = r"^[+-]?(nan|inf|infinity)$"
 # figures asked for in one pass: an engine's planning takes time in proportion to their square
 _AT_ONCE = 128
+_RESOLUTION = 2.0**53  # from here on, floating point does not tell whole numbers apart
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 
 
@@ -113,9 +117,17 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     if kind.is_binary() and (role.known_elsewhere or role is Role.SENSITIVE):
         return replace(reading, problem="holds bytes")
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
-        return reading
+        return _apart(reading)
     read = _numeric(reading, table.source.detail("decimal")) if attribute.kind is Kind.NUMERIC else _date(reading)
-    return read if read.problem is not None else _bounded(read)
+    return read if read.problem is not None else _bounded(_apart(read))
+
+
+def _apart(reading: _Reading) -> _Reading:
+    """Count the keys that floating point may make the same."""
+    column: Any = reading.column
+    if not reading.attribute.role.groups_records or not column.type().is_floating():
+        return reading
+    return replace(reading, conditions=reading.conditions | {"alike": column.abs() >= _RESOLUTION})
 
 
 def _numeric(reading: _Reading, decimal: str | None) -> _Reading:
@@ -211,6 +223,8 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
         return
     for what, (one, several) in _WRONG.items():
         number = found.get(f"{name}/{what}", 0)
+        if what == "alike" and reading.whole is not None and reading.value(found) is reading.whole:
+            continue  # they stay whole numbers
         if number > 0 and not (what == "unreadable" and _few(attribute, number, found)):
             wanted = (one if number == 1 else several).format(attribute.kind.replace("numeric", "number"))
             first = _first(table, found.get(f"{name}/{what}/first", -1))

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.errors import DataError, SchemaError
 from shoal.schema import Attribute, Domain, Kind, Missing, Role, Schema
-from shoal.tables import Table, read
+from shoal.tables import Table, people, read
 
 
 def schema(**kinds: Kind) -> Schema:
@@ -67,6 +67,22 @@ def test_whole_numbers_stay_whole_and_large_ones_become_floating_point() -> None
     table = read(rows).with_schema(schema(a=Kind.NUMERIC, b=Kind.NUMERIC, c=Kind.NUMERIC))
     assert table.types == {"a": "int64", "b": "float64", "c": "float64"}
     assert table.to_arrow()["a"].to_pylist() == [7, 8]
+
+
+def test_keys_of_persons_that_a_fraction_elsewhere_would_merge_are_refused() -> None:
+    """Persons are told apart by their own keys, whatever another's looks like: differential privacy rests on it."""
+    keys = [str(2**53), str(2**53 + 1)]
+    numeric, text = (
+        Schema(attributes=(Attribute(name="who", role=Role.PERSON, kind=kind),))
+        for kind in (Kind.NUMERIC, Kind.CATEGORICAL)
+    )
+    for wanted in (numeric, text):
+        assert people(read(pa.table({"who": keys})).with_schema(wanted)).persons == 2
+    assert people(read(pa.table({"who": [*keys, "0.5"]})).with_schema(text)).persons == 3
+    assert people(read(pa.table({"who": ["1", "0.5", "1.0"]})).with_schema(numeric)).persons == 2
+    (found,) = problems(read(pa.table({"who": [keys[1], "0.5"]})), numeric)
+    assert found.startswith("column `who`: 1 value is too large for floating point to tell it from others")
+    assert problems(read(pa.table({"who": [2.0**60, 0.5]})), text) == (found,)
 
 
 def test_a_column_of_another_type_is_refused_by_type() -> None:
