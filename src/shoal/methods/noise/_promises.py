@@ -43,7 +43,7 @@ class EpsilonBudget(BudgetRequirement):
 
     Parameters
     ----------
-    epsilon : number in (0, 100]
+    epsilon : number in [1e-12, 100]
         For all columns together. A float means its decimal notation: 0.1 is 1/10. Beyond 10 hardly anything is hidden.
     delta : number in [0, 1)
         Lets the method use Gaussian noise where that is less, which it is for many columns or clusters: well below one
@@ -62,7 +62,7 @@ class EpsilonBudget(BudgetRequirement):
     EpsilonBudget(epsilon=0.5)
     """
 
-    epsilon: Number = field(metadata=within(f"(0, {LARGEST_EPSILON}]"))
+    epsilon: Number = field(metadata=within(f"[1e-12, {LARGEST_EPSILON}]"))
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     delta: Number = field(default=0, metadata=within("[0, 1)"))
     name: ClassVar[str] = "epsilon-budget"

@@ -44,7 +44,7 @@ class DifferentialPrivacy(BudgetRequirement):
 
     Parameters
     ----------
-    epsilon : number in (0, 40]
+    epsilon : number in [1e-12, 40]
         For search and release together. A float means its decimal notation: 0.1 is 1/10.
     delta : number in (0, 1)
         Take it well below 1 / (number of records).
@@ -74,7 +74,7 @@ class DifferentialPrivacy(BudgetRequirement):
     15
     """
 
-    epsilon: Number = field(metadata=within(f"(0, {LARGEST_EPSILON}]"))
+    epsilon: Number = field(metadata=within(f"[1e-12, {LARGEST_EPSILON}]"))
     delta: Number = field(metadata=within("(0, 1)"))
     search_share: Number | None = field(default=None, metadata=optional(within("[0, 1)")))
     definition: Definition = field(default="probabilistic", metadata=one_of(*get_args(Definition)))

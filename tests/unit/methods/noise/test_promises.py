@@ -53,9 +53,9 @@ def test_a_float_means_its_decimal_notation() -> None:
     assert EpsilonBudget("1/3").parameters() == {"epsilon": "1/3"}
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, 101, "much", True, float("nan")])
+@pytest.mark.parametrize("epsilon", [0, "1e-400", -1, 101, "much", True, float("nan")])
 def test_epsilon_is_positive_and_not_absurd(epsilon: object) -> None:
-    with pytest.raises(ParameterError, match=r"`epsilon` of `EpsilonBudget` must be in \(0, 100\]"):
+    with pytest.raises(ParameterError, match=r"`epsilon` of `EpsilonBudget` must be in \[1e-12, 100\]"):
         EpsilonBudget(epsilon)  # type: ignore[arg-type]
 
 

@@ -28,7 +28,15 @@ def test_search_and_operator_share_epsilon_exactly() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("epsilon", 0), ("epsilon", 41), ("epsilon", "much"), ("delta", 0), ("delta", 1), ("search_share", 1)],
+    [
+        ("epsilon", 0),
+        ("epsilon", "1e-30"),
+        ("epsilon", 41),
+        ("epsilon", "much"),
+        ("delta", 0),
+        ("delta", 1),
+        ("search_share", 1),
+    ],
 )
 def test_parameters_outside_their_range_are_refused(name: str, value: object) -> None:
     with pytest.raises(ParameterError, match=f"`{name}` of `DifferentialPrivacy`"):
