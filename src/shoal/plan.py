@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from shoal import methods, tables
-from shoal.errors import ParameterError, SchemaError, ShoalError
+from shoal.errors import ParameterError, RequirementError, SchemaError, ShoalError
 from shoal.guarantees import Requirement
 from shoal.mechanisms import SYSTEM, PaidSource, RandomSource
 from shoal.methods import Method, Progress, Work, check_unit
@@ -146,7 +146,10 @@ class Plan(Brief):
         try:
             made = self.method.make(replace(work, source=paid))
             paid.settle()
-        except ShoalError:
+        except ShoalError as error:
+            if isinstance(error, RequirementError):
+                # that too few records are alike is an answer; that it was not paid for would be one, in certificates
+                paid.settle()
             with staying_spent(bill if paid.paid else None):
                 raise
         return _release(made, bill)

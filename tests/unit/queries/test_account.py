@@ -95,6 +95,17 @@ def test_a_run_that_fails_after_its_draw_stays_spent_and_says_so(
     assert kept.standing.spent.epsilon == (2 if asked is TRUTHFUL else Fraction(1, 2))
 
 
+def test_that_nothing_is_frequent_enough_costs_the_same_whatever_the_records_are(account: shoal.Account) -> None:
+    # one record more than 150 is a class that may be shown; certificates of later releases say what was spent
+    method, spent = shoal.Truthful(levels={"age": 0}), []
+    for size in (151, 150):
+        before = account.standing.spent.epsilon
+        with pytest.raises(shoal.errors.RequirementError, match="stays spent"):
+            shoal.anonymize(table(), TRUTHFUL, shoal.KAnonymity(size), method=method, account=account)
+        spent.append(account.standing.spent.epsilon - before)
+    assert spent == [1, 1]
+
+
 def test_what_fails_before_any_draw_costs_nothing(account: shoal.Account, monkeypatch: pytest.MonkeyPatch) -> None:
     def make(self: object, work: Work) -> object:
         raise shoal.errors.DataError("column `age`: 3 values are not numbers")
