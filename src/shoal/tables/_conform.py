@@ -134,7 +134,9 @@ def _numeric(reading: _Reading, decimal: str | None) -> _Reading:
     column, written = reading.column, reading.attribute.reading
     kind = column.type()
     if kind.is_string():
-        number = number_of(column, decimal=written.decimal or decimal, thousands=written.thousands)
+        # the file's own mark is guessed from records: one of them must not turn what separates thousands for all others
+        mark = written.decimal or ("." if written.thousands == "," else decimal)
+        number = number_of(column, decimal=mark, thousands=written.thousands)
         unreadable = column.notnull() & number.value.isnull() & ~number.not_finite
         conditions = _tolerated(reading, unreadable) | {"not finite": number.not_finite, "whole": number.whole}
         return replace(reading, conditions=conditions, column=number.value, whole=number.integer)

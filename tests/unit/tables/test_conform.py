@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, SchemaError
-from shoal.schema import Attribute, Domain, Kind, Missing, Role, Schema
+from shoal.schema import Attribute, Domain, Kind, Missing, Reading, Role, Schema
 from shoal.tables import Table, people, read
 
 
@@ -60,6 +60,17 @@ def test_a_point_beside_a_decimal_comma_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="1 value is not a number") as caught:
         read(tmp_path / "a.csv", decimal=",", delimiter=";", schema=schema(n=Kind.NUMERIC))
     assert "decimal comma" in str(caught.value)
+
+
+def test_one_number_with_a_decimal_comma_does_not_divide_the_others_by_a_thousand(tmp_path: Path) -> None:
+    wanted = Schema(
+        attributes=(Attribute(name="n", kind=Kind.NUMERIC, reading=Reading(thousands=",")), Attribute(name="m"))
+    )
+    for other in ("7", "5,5"):
+        (tmp_path / "a.csv").write_text(f"n;m\n1,234;{other}\n")
+        assert read(tmp_path / "a.csv", schema=wanted).to_arrow()["n"].to_pylist() == [1234]
+    (tmp_path / "a.csv").write_text("n;m\n1,234;7\n5,5;7\n")
+    assert problems(read(tmp_path / "a.csv"), wanted) == ("column `n`: 1 value is not a number (first in row 3)",)
 
 
 def test_whole_numbers_stay_whole_and_large_ones_become_floating_point() -> None:
