@@ -187,6 +187,7 @@ def test_persons_and_records_are_not_added_up(account: shoal.Account) -> None:
     [
         ((shoal.KAnonymity(5),), shoal.Generalize()),
         ((NOISY,), shoal.DPMicroaggregation(target="partition")),
+        ((TRUTHFUL,), shoal.Truthful(search="walk", steps=2)),
     ],
 )
 def test_what_promises_no_differential_privacy_of_the_table_cannot_be_counted(

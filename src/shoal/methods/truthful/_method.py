@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from shoal.errors import DataError, ParameterError
 from shoal.exact import Arguments
-from shoal.guarantees import DomainOrigin
+from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods._preparation import domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
@@ -143,6 +143,10 @@ class Truthful(Method):
 
     def make(self, work: Work) -> Made:
         return draw(work, self)
+
+    def cost(self, privacy: Requirement) -> Cost | None:
+        # no proof covers the last step of the walk, so no budget can say what it costs
+        return privacy.cost if self.search == "draw" else None
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
         """Return the method with these weights of columns, unless it has some of its own."""
