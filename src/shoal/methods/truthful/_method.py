@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Literal, Self, get_args
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import ParameterError
 from shoal.exact import Arguments
 from shoal.guarantees import Cost, DomainOrigin, Requirement
 from shoal.mechanisms import SYSTEM, RandomSource
@@ -19,7 +19,7 @@ from shoal.methods.truthful._make import check_levels, draw
 from shoal.methods.truthful._operators import OperatorName
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
-from shoal.methods.truthful._scores import ClassificationScore
+from shoal.methods.truthful._scores import ClassificationScore, check_records
 from shoal.models import Model
 from shoal.schema import Schema
 from shoal.tables import Frequencies
@@ -37,9 +37,6 @@ SHARES: dict[tuple[OperatorName, Scheme], Fraction] = {
 
 #: The search gets this epsilon where its share would be less, but no more than a tenth of all.
 LEAST_SEARCH = Fraction(1, 50)
-
-#: From so many records on, scores would no longer be exact.
-LARGEST_TABLE = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +181,7 @@ class Truthful(Method):
         ``k`` is the least size of a released class, where something else asks for more than the promise does. Nothing
         that ``progress`` is told depends on the data.
         """
-        if frequencies.records >= LARGEST_TABLE:
-            raise DataError(f"the table has {LARGEST_TABLE:,} records or more, too many for exact scores.")
+        check_records(frequencies)
         low, high = self._bounds(frequencies)
         searching = low != high
         wanted = wanted.sharing(self.search_share(wanted.total))

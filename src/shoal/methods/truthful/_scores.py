@@ -11,13 +11,22 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Floats, Integers
 from shoal.kernels.walk import large_regions, score
 from shoal.methods.recode import Box, Lattice, Levels, Node, Tables
 from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.tables import Frequencies, tally
+
+#: From so many records on, scores would no longer be exact.
+LARGEST_TABLE = 1 << 28
+
+
+def check_records(frequencies: Frequencies) -> None:
+    """Refuse a table whose scores would not be exact, on which every proof rests."""
+    if frequencies.records >= LARGEST_TABLE:
+        raise DataError(f"the table has {LARGEST_TABLE:,} records or more, too many for exact scores.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -51,7 +51,7 @@ from shoal.kernels import Floats, Integers
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.truthful._scheme import LARGEST_LATTICE, Chooser, Tuples
-from shoal.methods.truthful._scores import Granularity
+from shoal.methods.truthful._scores import Granularity, check_records
 from shoal.methods.truthful._sets_listed import LeveledColumns, ListedClasses
 from shoal.methods.truthful._sets_split import Noise
 from shoal.methods.truthful._survival import Trims, gaussian_losses
@@ -201,6 +201,7 @@ def joint_classes(
 
     What cannot be drawn is refused before a random bit is taken.
     """
+    check_records(frequencies)
     chooser = Chooser(
         frequencies=frequencies,
         low=tuple(lows),

@@ -26,7 +26,7 @@ from forgeries import forger
 from reference.noise import QuickSource
 from shoal.errors import DataError, InputError, ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
-from shoal.methods.truthful import HIDDEN, read_hidden
+from shoal.methods.truthful import HIDDEN, _scores, read_hidden
 from shoal.methods.truthful._sets_split import Split
 
 PRIVATE = shoal.DifferentialPrivacy(epsilon=2, delta="1e-4")
@@ -435,11 +435,22 @@ def test_a_table_of_all_columns_is_read_together_with_the_others(people: shoal.T
     assert abs(found.value - truth) < 0.25 * truth
 
 
-def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_anything_is_drawn() -> None:
-    class Untouched(QuickSource):
-        def random_bytes(self, size: int) -> bytes:
-            raise AssertionError("nothing may be drawn")
+class Untouched(QuickSource):
+    def random_bytes(self, size: int) -> bytes:
+        raise AssertionError("nothing may be drawn")
 
+
+@pytest.mark.parametrize("method", [shoal.Truthful(), shoal.TruthfulTables(tables="pairs+joint")])
+def test_a_table_whose_scores_would_not_be_exact_is_refused_before_anything_is_drawn(
+    people: shoal.Table, method: shoal.Truthful, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert people.schema is not None
+    monkeypatch.setattr(_scores, "LARGEST_TABLE", people.count())
+    with pytest.raises(DataError, match="too many for exact scores"):
+        shoal.Plan(schema=people.schema, models=(PRIVATE,), method=method).run(people, source=Untouched(1))
+
+
+def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_anything_is_drawn() -> None:
     names = [f"c{number}" for number in range(21)]  # 2^21 choices of levels
     attributes = [
         shoal.Attribute(name=name, role="quasi-identifier", domain=shoal.Domain(values=("a", "b"))) for name in names
