@@ -112,7 +112,7 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     column = without(table.expression[attribute.name], (*missing_values, *attribute.reading.missing_values))
     kind, role = column.type(), attribute.role
     reading = _Reading(attribute=attribute, conditions={"missing": column.isnull()}, column=column)
-    if kind.is_nested() and role is not Role.IDENTIFIER:
+    if kind.is_nested() and not (role.left_out or role is Role.IDENTIFIER):
         return replace(reading, problem="holds lists or structures")
     if kind.is_binary() and (role.known_elsewhere or role is Role.SENSITIVE):
         return replace(reading, problem="holds bytes")

@@ -101,9 +101,9 @@ def compared(copy: str) -> dict[str, bool]:
 
 
 def _original(copy: str) -> str:
-    """Return the file that one is a copy of; where a table is in parts, the folder has the ending, too."""
+    """Return the file that one is a copy of; where a table is in parts, its folder has the ending, too."""
     path = Path(copy)
-    folder = path.parent.with_suffix(".parquet") if path.parent.suffix == ".csv" else path.parent
+    folder = path.parent.with_suffix(".parquet") if path.name.startswith("part-") else path.parent
     return str(folder / path.with_suffix(".parquet").name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from shoal import schema
-from shoal.errors import quoted
+from shoal.errors import counted, quoted
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
     Certificate,
@@ -109,7 +109,7 @@ def _tables(plan: Brief, certificate: Certificate) -> Decision:
     if any(data.class_column is not None and not _links(data, plan.schema) for data in certificate.tables):
         return False, "the column that numbers the classes is a column of the plan"
     columns = sum(map(len, found.values()))
-    return True, f"{len(found)} with {columns} columns, each as in plan.toml"
+    return True, f"{len(found)} with {counted(columns, 'column')}, each as in plan.toml"
 
 
 def _as_planned(said: Column, planned: Column, bucketized: set[str]) -> bool:
@@ -170,7 +170,7 @@ def _aggregates(described: Schema, evidence: Evidence) -> Decision:
             columns += 1
     if not columns:
         return True, NOTHING
-    detail = f"{columns} columns hold values of the kind that the steps say"
+    detail = f"{counted(columns, 'column')} with values of the kind that the steps say"
     return True, f"{detail}; of which values, on the publisher's word"
 
 
@@ -200,7 +200,7 @@ def _domains(plan: Brief, certificate: Certificate) -> Decision:
     if said != expected:
         wrong = sorted({*said, *expected} - {name for name in said if said.get(name) == expected.get(name)})
         return False, f"where the domain of `{wrong[0]}` came from is not what plan.toml says"
-    return True, f"{len(said):,} columns, as plan.toml says"
+    return True, f"{counted(len(said), 'column')}, as plan.toml says"
 
 
 def _steps(plan: Brief, evidence: Evidence) -> Decision:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
-from shoal.errors import InputError, ShoalError, Undecided, VerificationError, lacking, says_nothing
+from shoal.errors import InputError, ShoalError, Undecided, VerificationError, counted, lacking, says_nothing
 from shoal.guarantees import (
     CERTIFICATE,
     CRYPTOGRAPHIC,
@@ -246,7 +246,7 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
         table = site.open(folder / data.file)
         expected = tuple(column.name for column in data.columns)
         same = tuple(table.columns) == expected
-        detail = f"{len(expected)} columns as certified" if same else "the columns are not the certified ones"
+        detail = f"{counted(len(expected), 'column')} as certified" if same else "the columns are not the certified ones"
         checks.append(Check(subject=f"columns{suffix}", passed=same, detail=detail))
         if same:
             found = table.count()

@@ -24,6 +24,10 @@ def found(*texts, **more):
         (("1,234.50", "12.00", "7"), Reading(decimal=".", thousands=",")),
         (("1 234", "12", "7"), Reading(decimal=".", thousands=" ")),
         (("3,5", "2", "7"), Reading(decimal=",")),
+        (("45,000", "101,250", "900"), Reading(decimal=".", thousands=",")),
+        (("0,125", "1,500"), Reading(decimal=",")),
+        (("ND", "SD", "TX", "CA", "NY", "WA"), Reading()),
+        (("ND", "yes", "no"), Reading(missing_values=("ND",))),
         (("1", "2", "5", "6", "8", "999"), Reading(missing_values=("999",))),
         (("17", "20", "31", "48", "64", "-9"), Reading(missing_values=("-9",))),
         (("1", "2", "3", "4", "5", "9"), Reading(missing_values=("9",))),
@@ -61,6 +65,13 @@ def test_dates_written_in_several_ways_are_never_mixed():
 
 def test_a_decimal_comma_of_the_file_is_no_habit_of_the_column():
     assert found("3,5", "2", "7", decimal=",").value == Reading()
+    assert found("1.234", "12.500", "999", decimal=",").value == Reading(decimal=",", thousands=".")
+    assert found("1.234", "12.500", "999", decimal=".").value == Reading()
+
+
+def test_commas_that_may_be_decimal_ones_are_said_to_be_a_guess():
+    assert 'set `decimal = ","`' in found("45,000", "101,250").reason
+    assert 'set `decimal = ","`' not in found("45,000", "1,101,250").reason
 
 
 def test_a_reading_stands_in_a_file():

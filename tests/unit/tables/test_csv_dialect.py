@@ -44,6 +44,7 @@ def test_a_decimal_comma_is_found_only_where_nothing_else_is_possible(
 
 def test_a_column_with_decimal_points_speaks_against_a_decimal_comma() -> None:
     assert detect_decimal([["1,5", "2.5"]], ";") == "."
+    assert detect_decimal([["1,5", "2.500"]], ";") == ","  # thousands
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,15 @@ def test_a_share_of_unreadable_values_counts_as_missing_and_is_said():
         read(rows, unreadable=0.01, missing="refuse")
 
 
+def test_lists_and_structures_stop_nothing_where_they_are_dropped():
+    rows = pa.table({"age": [1, 2], "visits": [[1], [2, 3]], "home": [{"town": "Ulm"}, None]})
+    schema = shoal.draft(shoal.read(rows)).schema
+    assert schema.having(shoal.Role.DROP) == ("visits", "home")
+    assert shoal.read(rows, schema=schema).count() == 2
+    with pytest.raises(SchemaError, match="column `visits` holds lists or structures"):
+        shoal.read(rows, schema=schema.with_role("visits", "sensitive"))
+
+
 def test_an_empty_column_stops_nothing_where_it_is_dropped():
     rows = pa.table({"age": [1, 2], "empty": pa.array([None, None], pa.string())})
     schema = shoal.draft(shoal.read(rows)).schema

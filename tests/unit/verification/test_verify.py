@@ -25,6 +25,12 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path_factory.mktemp("verify") / "release")
 
 
+def test_a_folder_may_be_called_as_a_file_is(tmp_path: Path) -> None:
+    table = shoal.read(pa.table({"town": ["Ulm", "Ulm", "Bonn", "Bonn"]}), schema=TOWN)
+    made = shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path / "release.csv", csv=True)
+    assert shoal.verify(made).passed
+
+
 @pytest.mark.parametrize("name", ["summary.txt", "report.html"])
 def test_a_file_that_is_no_text_any_more_fails(release: Path, tmp_path: Path, name: str) -> None:
     forged = shutil.copytree(release, tmp_path / "forged")

@@ -143,10 +143,13 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 _YEARS = range(1850, 2101)
 _ENOUGH = 5
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_STATE = re.compile(r"[A-Z]{2}")
+# commas that always stand before three digits, and never after a lone zero, are between thousands
+_COMMAS = re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)")
 _WRITTEN = {
+    (".", ","): re.compile(_COMMAS.pattern + r"(\.\d+)?"),
     (",", None): re.compile(r"[+-]?\d+(,\d+)?"),
     (",", "."): re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?"),
-    (".", ","): re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?"),
     (".", " "): re.compile(r"[+-]?(\d{1,3}( \d{3})+|\d+)(\.\d+)?"),
     (",", " "): re.compile(r"[+-]?(\d{1,3}( \d{3})+|\d+)(,\d+)?"),
     (".", "'"): re.compile(r"[+-]?(\d{1,3}('\d{3})+|\d+)(\.\d+)?"),
@@ -164,7 +167,10 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format:
     >>> habits({"31.12.2024": 3, "1.6.2023": 1, "14.02.2024": 1, "n/a": 9}).value.date_format
     'dd.mm.yyyy'
     """
-    missing = tuple(text for text in texts if text.strip().lower() in _MISSING)
+    # North Dakota
+    states = len(texts) > _ENOUGH and 2 * sum(_STATE.fullmatch(text.strip()) is not None for text in texts) > len(texts)
+    absent = _MISSING - {"nd"} if states else _MISSING
+    missing = tuple(text for text in texts if text.strip().lower() in absent)
     rest = [text.strip() for text in texts if text not in missing]
     verb = "stands" if len(missing) == 1 else "stand"
     spoken = f"{quoted(map(str.strip, missing))} {verb} for a missing value" if missing else ""
@@ -178,7 +184,8 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format:
 
 def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None) -> Guess[Reading]:
     """Return how the values that are not missing are written."""
-    plain = [text.replace(",", ".") for text in rest] if decimal == "," else rest
+    # a point next to a decimal comma is between thousands
+    plain = [text.replace(".", "'").replace(",", ".") for text in rest] if decimal == "," else rest
     if not rest or all(_NUMBER.fullmatch(text) for text in plain):
         codes = _end_codes({float(text): texts.get(each, 0) for text, each in zip(plain, rest, strict=True)})
         days = _date_format([text for text in rest if len(text) == 8]) if len(rest) >= 20 and not codes else None
@@ -189,9 +196,11 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
     days = _date_format(rest)
     if days is not None:
         return Guess(Reading(date_format=days.value), days.reason)
-    for (mark, between), pattern in _WRITTEN.items():
+    for (mark, between), pattern in sorted(_WRITTEN.items(), key=lambda each: each[0][0] != decimal):
         if all(pattern.fullmatch(text) for text in rest):
             told = "its numbers have a decimal comma" if mark == "," else "its numbers have a thousands separator"
+            if between == "," and all(text.count(",") < 2 and "." not in text for text in rest):
+                told = 'its commas seem to separate thousands: if they are decimal commas, set `decimal = ","` instead'
             return Guess(Reading(decimal=mark, thousands=between), told)
     return Guess(PLAIN)
 

@@ -34,7 +34,7 @@ DELIMITERS = (",", ";", "\t", "|")
 _ROWS = 1000  # looked at to find the delimiter and the decimal mark
 _COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*(\.\d+)?([eE][+-]?\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}([,.])\d{3}(\1\d{3})*")
 
 
 class Csv(FileFormat):
@@ -242,7 +242,7 @@ def detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     """Return ``,`` where numbers are written with a decimal comma, else a point.
 
     A comma counts only where the delimiter is another character, some number cannot be one with thousands
-    separators, and no column has decimal points.
+    separators, and no column has points that can only be decimal ones.
 
     Examples
     --------
@@ -254,8 +254,9 @@ def detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     commas = False
     for column in zip(*rows, strict=False):
         values = [value for value in (value.strip() for value in column) if value]
-        if all(_POINT.fullmatch(value) for value in values) and any("." in value for value in values):
-            return "."
+        if all(_POINT.fullmatch(value) for value in values):
+            if any("." in value and not _THOUSANDS.fullmatch(value) for value in values):
+                return "."
         if all(_COMMA.fullmatch(value) for value in values):
             commas |= any("," in value and not _THOUSANDS.fullmatch(value) for value in values)
     return "," if commas else "."
