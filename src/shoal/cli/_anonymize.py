@@ -205,7 +205,7 @@ def anonymize(
         chosen = shoal.Plan.load(plan)
     else:
         models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
+        described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
         way = _method(method, models, option or [], suppression_limit, time_limit)
         chosen = _plan(described, models, way, measure or ["loss"], about or [])
     if forecast:

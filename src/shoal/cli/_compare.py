@@ -98,7 +98,7 @@ def compare(
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
     data = file.read()
-    described = _source.decided(_source.find_schema(data, file.source, schema), file.source, undecided)
+    described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
     data = _source.conformed(data, described)
     if folder is not None:
         stopping.happened(f"finished points are in {folder}: run the same command again to continue")

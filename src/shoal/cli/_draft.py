@@ -81,7 +81,7 @@ def draft(
         ]
         _output.print_json({"schema": target, "summary": drafted.summary, "columns": columns})
         return
-    named = shlex.quote(file.source) + (f" --table {shlex.quote(file.table)}" if file.table else "")
+    named = file.named
     with_schema = named + (f" --schema {shlex.quote(str(output))}" if output else "")
     if private:
         _fill_in(drafted, with_schema, target)
@@ -150,7 +150,8 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> Non
         roles, told = (
             ("The role of 1 column was", "it is") if count == 1 else (f"The roles of {count} columns were", "they are")
         )
-        _output.line(f"{roles} chosen out of caution alone: say what {told}, and the\nrelease keeps more detail.")
+        caution = f"{roles} chosen out of caution alone: say what {told}, and the release keeps more detail."
+        _output.line(textwrap.fill(caution, 80))
     _output.line()
     count = len(drafted.questions)
     if drafted.questions and again:
@@ -166,7 +167,8 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> Non
 def _fill_in(drafted: Draft, source: str, target: Path) -> None:
     _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
     _output.line()
-    _output.line(f"Wrote {target}, from the names of the columns alone: no record was looked at.")
+    wrote = f"Wrote {target}, from the names of the columns alone: no record was looked at."
+    _output.line(textwrap.fill(wrote, 80, break_long_words=False, break_on_hyphens=False))
     if open_ := len(drafted.undecided):
         columns = "1 column" if open_ == 1 else f"{open_} columns"
         _output.line(f"Fill in {columns}, but not from the data; nothing is released until then.\nThen run:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -54,6 +55,14 @@ class InputFile:
     delimiter: Delimiter = None
     encoding: Encoding = None
     decimal: Decimal = None
+
+    @property
+    def named(self) -> str:
+        """The argument and the options again, as a shell takes them."""
+        given = ((name, getattr(self, name)) for name in ("table", "delimiter", "encoding", "decimal"))
+        return " ".join(
+            [shlex.quote(self.source), *(f"--{name} {shlex.quote(value)}" for name, value in given if value)]
+        )
 
     def read(self) -> Table:
         """Read the table as the options say, without a schema."""
@@ -118,7 +127,7 @@ def find_schema(data: Table, source: str, schema: Path | None) -> Schema:
     return drafted.schema
 
 
-def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
+def decided(schema: Schema, named: str, undecided: str | None) -> Schema:
     """Give the columns that nobody has decided on the role ``undecided``, or refuse to go on without one."""
     import shoal
 
@@ -129,7 +138,7 @@ def decided(schema: Schema, source: str, undecided: str | None) -> Schema:
     if names and undecided is None:
         raise SchemaError(
             f"nobody has decided what {'this column is' if len(names) == 1 else 'these columns are'}: {quoted(names)}",
-            hint=f"give each a role in the schema (`shoal draft {source} --edit --overwrite` asks), and for "
+            hint=f"give each a role in the schema (`shoal draft {named} --edit --overwrite` asks), and for "
             "differential privacy its `values` or bounds; or leave them out with `--undecided drop`",
         )
     for name in names:

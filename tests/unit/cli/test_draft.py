@@ -29,9 +29,14 @@ def drafted(path, **more):
 
 
 def test_a_draft_fits_a_terminal_and_ends_with_a_summary(messy, capsys):
+    head, *rows = messy.read_text().splitlines()
+    more = "," + ",".join(f"y{number}" for number in range(9))
+    messy.write_text(
+        "\n".join([head + more, *(f"{row}{',a' * 9}" for row in rows[:30]), *(f"{row}{',b' * 9}" for row in rows[30:])])
+    )
     schema = drafted(messy)
     shown = capsys.readouterr().out
-    assert "4 columns: 3 that others may know, 1 to decide." in shown
+    assert "13 columns: 12 that others may know, 1 to decide." in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
     assert schema["remarks"].role == "decide"
 
@@ -42,6 +47,15 @@ def test_a_draft_elsewhere_is_named_in_the_next_steps(messy, capsys):
     shown = capsys.readouterr().out
     assert f"  shoal draft {messy} --output '{elsewhere}' --edit --overwrite\n" in shown
     assert f"  shoal anonymize {messy} --schema '{elsewhere}' --k 5 --output release\n" in shown
+
+
+def test_how_a_file_is_read_is_named_in_the_next_steps(messy, capsys):
+    table = messy.with_name("my people.csv")
+    columns = [f"c{number}" for number in range(12)]
+    table.write_text("\n".join("^".join(row) for row in [columns, *[[str(n * n % 7) for n in range(12)]] * 3]))
+    _draft.draft(source=str(table), delimiter="^", encoding="utf-8")
+    shown = capsys.readouterr().out
+    assert f"  shoal anonymize '{table}' --delimiter '^' --encoding utf-8 --k 5 --output release\n" in shown
 
 
 def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
