@@ -283,6 +283,8 @@ def without(column: Any, missing_values: tuple[str, ...]) -> Any:
     kind = column.type()
     if kind.is_string():
         return column.strip().isin(missing_values).ifelse(None, column)
+    if kind.is_floating() and any(value.lower() == "nan" for value in missing_values):
+        column = column.isnan().ifelse(None, column)
     numbers = [float(value) for value in missing_values if _NUMBER_TEXT.match(value)]
     if kind.is_numeric() and numbers:
         return column.cast("float64").isin(numbers).ifelse(None, column)

@@ -28,6 +28,7 @@ def test_values_that_stand_for_missing_ones():
     assert values(["a", "?", "b"], kind="categorical", missing_values=("?",)) == ["a", None, "b"]
     assert values([1, 999, 3], missing_values=("999",)) == [1, None, 3]
     assert values([1.5, -9.0, 3.0], missing_values=("-9",)) == [1.5, None, 3.0]
+    assert values([1.5, float("nan"), 3.0], missing_values=("nan",)) == [1.5, None, 3.0]
 
 
 @pytest.mark.parametrize(
