@@ -198,11 +198,18 @@ class Problems:
     """
 
     found: list[str] = field(default_factory=list)
+    hint: str | None = None
 
     def add(self, problem: str) -> None:
         """Note one problem; the same sentence is kept once."""
         if problem not in self.found:
             self.found.append(problem)
+
+    def take(self, error: ShoalError) -> None:
+        """Note all problems of an error, and what can be done about the first that says so."""
+        for problem in error.problems:
+            self.add(problem)
+        self.hint = self.hint or error.hint
 
     def __bool__(self) -> bool:
         return bool(self.found)
@@ -210,7 +217,7 @@ class Problems:
     def raise_as(self, error: type[ShoalError], *, hint: str | None = None) -> None:
         """Raise ``error`` with every problem found, or return if there is none."""
         if self.found:
-            raise error(self.found, hint=hint)
+            raise error(self.found, hint=hint or self.hint)
 
 
 def presentable(error: BaseException) -> ShoalError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import textwrap
 from contextlib import nullcontext
@@ -311,7 +312,7 @@ def _plan(
 
     problems, wanted = Problems(), []
     for text in measures:
-        name, *pairs = text.split() or [""]
+        name, *pairs = _words(text) or [""]
         wanted.append({"name": name, **_pairs("--measure", pairs, problems)} if pairs else name)
     words = {name: text for name, equals, text in (each.partition("=") for each in about) if equals and name}
     if len(words) != len(about):
@@ -346,14 +347,13 @@ def _models(
             else:
                 wanted.append((name, {"attribute": column, parameter: _value(value)}))
     for text in promises:
-        name, *pairs = text.split() or [""]
+        name, *pairs = _words(text) or [""]
         wanted.append((name, _pairs("--promise", pairs, problems)))
     for name, parameters in wanted:
         try:
             found.append(from_parameters(name, parameters))
         except ParameterError as error:
-            for problem in error.problems:
-                problems.add(problem)
+            problems.take(error)
     if not wanted and not problems:
         problems.add("specify what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
     taken = signature(kind(private)).parameters.get("delta")
@@ -389,12 +389,18 @@ def _method(
     return methods.from_parameters(name, parameters)
 
 
+def _words(text: str) -> list[str]:
+    """Return the words of an option; what stands in quotes, as names with spaces do, is held together."""
+    whole = text.count("'") % 2 == text.count('"') % 2 == 0
+    return re.findall(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", text) if whole else text.split()
+
+
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:
     found: dict[str, object] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
-            problems.add(f"{option} takes NAME=VALUE pairs")
+            problems.add(f"{option} takes NAME=VALUE pairs; quote a name with spaces, as in attribute='main diagnosis'")
         else:
             found[name] = _value(value)
     return found

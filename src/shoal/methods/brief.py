@@ -256,8 +256,7 @@ def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
     try:
         return make()
     except InputError as error:
-        for problem in error.problems:
-            problems.add(problem)
+        problems.take(error)
     return None
 
 

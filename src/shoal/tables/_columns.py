@@ -99,8 +99,7 @@ def column_hierarchies(
         try:
             hierarchy = build(schema[column.name], values, folder=schema.folder, counts=counts, missing=missing)
         except HierarchyError as error:
-            for problem in error.problems:
-                problems.add(problem)
+            problems.take(error)
             continue
         lost = outside(hierarchy, values, counts)
         if lost is not None:

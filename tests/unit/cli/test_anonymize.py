@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import shoal
-from shoal.cli._anonymize import _method
+from shoal.cli._anonymize import _method, _models
+from shoal.errors import ParameterError
 
 
 @pytest.mark.parametrize("method", ["generalize", "specialize", "iterate", "mondrian", "subtree"])
@@ -20,3 +21,15 @@ def test_spaces_around_the_sign_of_an_option_mean_nothing() -> None:
     assert isinstance(found, shoal.Generalize)
     assert found.aggregates == {"age": "mean"}
     assert found.steps == 7
+
+
+@pytest.mark.parametrize(("said", "name"), [("'main diagnosis'", "main diagnosis"), ("patient's", "patient's")])
+def test_promises_can_be_about_columns_with_spaces_in_their_names(said: str, name: str) -> None:
+    asked = [f"entropy-l-diversity attribute={said} l=3"]
+    assert _models(None, [], [], asked, {"epsilon": None, "delta": None}, None) == (shoal.EntropyLDiversity(name, 3),)
+
+
+def test_a_promise_that_is_none_gets_a_hint() -> None:
+    with pytest.raises(ParameterError, match="There is no model `l-diversity`") as raised:
+        _models(None, [], [], ["l-diversity attribute=x l=2"], {"epsilon": None, "delta": None}, None)
+    assert "`entropy-l-diversity`" in str(raised.value.hint)

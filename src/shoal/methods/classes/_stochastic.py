@@ -98,7 +98,7 @@ class StochasticCloseness(PartitionMethod):
     def fit(self, arguments: Arguments) -> None:
         """Report that there is neither an epsilon nor a t, or both."""
         if (self.epsilon is None) == (self.t is None):
-            arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`.")
+            arguments.problems.add(f"`{self.title}` needs one of `epsilon` and `t`; in a shell, --option epsilon=1.")
 
     def parameters(self) -> dict[str, object]:
         values = {"epsilon": self.epsilon, "t": self.t}

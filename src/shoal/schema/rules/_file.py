@@ -61,8 +61,7 @@ class FromFile(HierarchyRule):
             leaves = encoded(_leaves(columns[0], column))
             order = column.ranks(leaves.labels, _LEAVES)
         except HierarchyError as error:
-            for problem in error.problems:
-                problems.add(problem)
+            problems.take(error)
             leaves = encoded(columns[0])
         levels = [encoded(column) for column in columns[1:]]
         _check_nested([leaves, *levels], rows, subject, problems)
