@@ -246,7 +246,9 @@ def _open(folder: Path, data: Data, certificate: Certificate, opened: dict[str, 
         table = site.open(folder / data.file)
         expected = tuple(column.name for column in data.columns)
         same = tuple(table.columns) == expected
-        detail = f"{counted(len(expected), 'column')} as certified" if same else "the columns are not the certified ones"
+        detail = (
+            f"{counted(len(expected), 'column')} as certified" if same else "the columns are not the certified ones"
+        )
         checks.append(Check(subject=f"columns{suffix}", passed=same, detail=detail))
         if same:
             found = table.count()

@@ -84,7 +84,7 @@ class Bucketize(BlockMethod):
         if not any(model.capabilities.factor is not None for model in models):
             found.append(
                 f"method `{self.name}` needs a promise that bounds a factor, for example "
-                '`MultiplicativeCloseness("diagnosis", 2)`: --promise "multiplicative-closeness attribute=diagnosis t=2"'
+                '`MultiplicativeCloseness("illness", 2)`: --promise "multiplicative-closeness attribute=illness t=2"'
             )
         if self.form == "permuted":
             found += [

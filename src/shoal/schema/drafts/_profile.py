@@ -198,8 +198,10 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
         return Guess(Reading(date_format=days.value), days.reason)
     for (mark, between), pattern in sorted(_WRITTEN.items(), key=lambda each: each[0][0] != decimal):
         if all(pattern.fullmatch(text) for text in rest):
-            found = {"a decimal comma": mark == "," and "," in "".join(rest), "a thousands separator": between is not None}
-            told = f"its numbers have {' and '.join(name for name, there in found.items() if there)}"
+            signs = ["a decimal comma"] * (mark == "," in "".join(rest)) + ["a thousands separator"] * (
+                between is not None
+            )
+            told = f"its numbers have {' and '.join(signs)}"
             if between == "," and all(text.count(",") < 2 and "." not in text for text in rest):
                 told = 'its commas seem to separate thousands: if they are decimal commas, set `decimal = ","` instead'
             return Guess(Reading(decimal=mark, thousands=between), told)

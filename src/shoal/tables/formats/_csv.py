@@ -254,9 +254,9 @@ def detect_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> str:
     commas = False
     for column in zip(*rows, strict=False):
         values = [value for value in (value.strip() for value in column) if value]
-        if all(_POINT.fullmatch(value) for value in values):
-            if any("." in value and not _THOUSANDS.fullmatch(value) for value in values):
-                return "."
+        decimal = any("." in value and not _THOUSANDS.fullmatch(value) for value in values)
+        if decimal and all(_POINT.fullmatch(value) for value in values):
+            return "."
         if all(_COMMA.fullmatch(value) for value in values):
             commas |= any("," in value and not _THOUSANDS.fullmatch(value) for value in values)
     return "," if commas else "."
