@@ -198,9 +198,8 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
         return Guess(Reading(date_format=days.value), days.reason)
     for (mark, between), pattern in sorted(_WRITTEN.items(), key=lambda each: each[0][0] != decimal):
         if all(pattern.fullmatch(text) for text in rest):
-            signs = ["a decimal comma"] * (mark == "," in "".join(rest)) + ["a thousands separator"] * (
-                between is not None
-            )
+            comma = ["a decimal comma"] if mark == "," in "".join(rest) else []
+            signs = [*comma, "a thousands separator"] if between else comma
             told = f"its numbers have {' and '.join(signs)}"
             if between == "," and all(text.count(",") < 2 and "." not in text for text in rest):
                 told = 'its commas seem to separate thousands: if they are decimal commas, set `decimal = ","` instead'
