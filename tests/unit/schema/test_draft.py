@@ -170,6 +170,7 @@ def test_a_decision_of_a_person_is_kept():
 def test_constant_columns_are_insensitive_and_empty_ones_left_out():
     assert guessed("age", "integer", distinct=1, separation=0.0).role is Role.INSENSITIVE
     assert guessed("age", "integer", distinct=1, missing=900, separation=0.1).role is Role.QUASI_IDENTIFIER
+    assert guessed("age", "integer", records=1, distinct=1, separation=0.0).role is Role.QUASI_IDENTIFIER
     assert guessed("x", distinct=0, missing=1000, separation=0.0).role is Role.DROP
     assert guessed("x", records=0, distinct=0, separation=0.0).role is Role.DROP
 
@@ -194,6 +195,9 @@ def test_nested_values_are_dropped():
         (profile("zip", "integer"), Kind.CATEGORICAL),
         (profile("x", numbers=1.0, integers=1.0, leading_zeros=0.1, lengths=((5, 1.0),)), Kind.CATEGORICAL),
         (profile("x", numbers=1.0, integers=1.0, leading_zeros=0.1, lengths=((5, 0.5), (4, 0.5))), Kind.NUMERIC),
+        (profile("x", numbers=1.0, longest=19, minimum=9.2e18, maximum=9.3e18), Kind.CATEGORICAL),
+        (profile("x", numbers=1.0, longest=19, minimum=0.1, maximum=9.3e18), Kind.NUMERIC),
+        (profile("x", numbers=1.0, longest=5, minimum=1e307, maximum=1e308), Kind.NUMERIC),
     ],
 )
 def test_kinds(column, kind):

@@ -17,7 +17,7 @@ from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 _NEARLY_UNIQUE = 0.99
 # a key with so many values per record is of persons or households that have several records
 _OF_PEOPLE = 0.1
-# uniqueness in a handful of records says nothing
+# that all values of a handful of records differ, or are the same, says nothing
 ENOUGH = 20
 # so many records that are alone with their value make it a way to find people
 _TELLING = 0.05
@@ -48,7 +48,8 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     if not profile.distinct:
         return Guess(Role.DROP, "it has no values")
     telling = topic is not None and topic.role in (Role.WEIGHT, Role.IDENTIFIER)
-    if profile.distinct == 1 and not profile.missing and not telling and _naming(profile) is None:
+    constant = profile.distinct == 1 and not profile.missing and profile.records >= ENOUGH
+    if constant and not telling and _naming(profile) is None:
         return Guess(Role.INSENSITIVE, "all its values are the same")
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
@@ -146,6 +147,8 @@ def _alone(profile: ColumnProfile) -> str:
 
 
 _CODE_LENGTHS = range(3, 13)
+# a number of more digits is not held exactly, and counts nothing that people have
+_DIGITS = 15
 # numbers of people, rooms or visits
 _LARGEST_COUNT = 60
 # one value reaches far beyond the rest: as incomes do
@@ -201,9 +204,11 @@ def _nominal_numbers(profile: ColumnProfile, topic: Topic | None) -> bool:
 
 
 def _is_code(profile: ColumnProfile) -> bool:
-    """Return whether values are digits of a code: so by name, or all of one length with leading zeros."""
+    """Return whether values are digits of a code: so by name, too many, or all of one length with leading zeros."""
     if means(profile.name, CODES):
         return profile.type in ("text", "integer")
+    if profile.type == "text" and profile.longest > _DIGITS and profile.minimum is not None and profile.numeric:
+        return float(profile.minimum) >= 10**_DIGITS  # type: ignore[arg-type]
     same_length = bool(profile.lengths) and profile.lengths[0][1] == 1
     return profile.type == "text" and profile.integers == 1 and same_length and profile.leading_zeros > 0
 
