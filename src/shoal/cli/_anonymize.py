@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 import textwrap
 from contextlib import nullcontext
 from inspect import Parameter, signature
@@ -301,7 +302,10 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
         _output.line("Account", style="bold")
         _output.line(f"  {release.bill}; {release.bill.left} is left.")
     _output.line()
-    _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {output}", style="bold")
+    named = shlex.quote(str(output))
+    _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {named}", style="bold")
+    if output.suffix:
+        _output.line(f"That is a folder. To write its records to one file: shoal export {named} FILE.csv")
 
 
 def _plan(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -137,7 +138,7 @@ def compare(
         _output.line()
         _output.line(
             f"The plan of point {export[0]} is in {export[1]}. Use it: "
-            f"shoal anonymize {file.source} --plan {export[1]} --output release"
+            f"shoal anonymize {file.named} --plan {shlex.quote(str(export[1]))} --output release"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -42,4 +43,4 @@ def import_project(
     _output.line(f"Wrote {output / 'plan.toml'}: {columns} columns, {len(found.hierarchies)} hierarchies, {promises}.")
     for note in found.notes:
         _output.line(f"  - {note}")
-    _output.line(f"Now run: shoal anonymize FILE --plan {output / 'plan.toml'} --output release")
+    _output.line(f"Now run: shoal anonymize FILE --plan {shlex.quote(str(output / 'plan.toml'))} --output release")

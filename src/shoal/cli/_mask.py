@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -127,7 +128,9 @@ def mask(
         _output.line(textwrap.fill(line, 96, subsequent_indent=indent) if indent else line)
     _output.line()
     _output.line(f"The masked file is {output}. It is not anonymous; keep the figures above to yourself.", style="bold")
-    _output.line(f"{record.name} says what was done, for readers; shoal verify {output} compares the two.")
+    _output.line(
+        f"{record.name} says what was done, for readers; shoal verify {shlex.quote(str(output))} compares the two."
+    )
 
 
 def _recodings(texts: list[str]) -> list[MaskingStep]:

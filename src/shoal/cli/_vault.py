@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,7 +85,7 @@ def create(
         _output.line(_account.SEVERAL)
     place = "the folder" if account is None else "the folder of the account"
     _output.line(f"The ledger's key is in {place}; keep a copy of the ledger's head elsewhere:")
-    _output.line(f"  shoal vault ledger {folder}")
+    _output.line(f"  shoal vault ledger {shlex.quote(str(folder))}")
 
 
 @vault.command("analyst")

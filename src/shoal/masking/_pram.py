@@ -143,9 +143,10 @@ class Pram(ColumnStep):
     def _said(self, matrix: np.ndarray, counts: np.ndarray, codes: np.ndarray, drawn: np.ndarray) -> str:
         right = _posterior(matrix, counts)
         kind = "invariant PRAM" if self.invariant else "PRAM"
-        stays = np.diag(matrix) / UNITS
+        least, most = (f"{share:.3g}" for share in (np.diag(matrix).min() / UNITS, np.diag(matrix).max() / UNITS))
+        stays = least if least == most else f"{least} to {most}"
         return (
-            f"{kind} of `{self.column}`: a value stays with probability {stays.min():.3g} to {stays.max():.3g}; "
+            f"{kind} of `{self.column}`: a value stays with probability {stays}; "
             f"{int((codes != drawn).sum()):,} of {len(codes):,} values changed. Anyone who sees a value and knows the "
             f"matrix and how frequent values are is right about the original with probability {right.min():.3g} to "
             f"{right.max():.3g}."

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, counted
 from shoal.kernels import Floats, Mask
 from shoal.masking._step import Columns, ColumnStep, numbers_of, plain_text
 from shoal.mechanisms import RandomSource
@@ -49,7 +49,7 @@ class _Limit(ColumnStep):
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         del source
         beyond: Mask = self.beyond(_places(table, self.column))
-        shown = f"{self.sign}{self.limit:g}" if self.value is None else self.value
+        shown = f"{self.sign}{self._limit}" if self.value is None else self.value
         text = plain_text(table[self.column]).to_pylist()
         changed = [shown if out else value for value, out in zip(text, beyond.tolist(), strict=True)]
         done = f"{self.title}: {int(beyond.sum()):,} values of `{self.column}` {self._which} are {shown}."
@@ -57,7 +57,12 @@ class _Limit(ColumnStep):
 
     @property
     def _which(self) -> str:
-        return self.words.format(limit=f"{self.limit:g}")
+        return self.words.format(limit=self._limit)
+
+    @property
+    def _limit(self) -> str:
+        """The limit with all its digits."""
+        return f"{Decimal(str(self.limit)).normalize():f}"
 
 
 class TopCode(_Limit):
@@ -153,7 +158,8 @@ class GlobalRecode(ColumnStep):
 
     def describe(self) -> str:
         return (
-            f"Global recoding: {len(self.values):,} values of `{self.column}` became {len({*self.values.values()}):,}."
+            f"Global recoding: {counted(len(self.values), 'value')} of `{self.column}` became "
+            f"{len({*self.values.values()}):,}."
         )
 
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:

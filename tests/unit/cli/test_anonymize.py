@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import shoal
-from shoal.cli._anonymize import _method, _models
+from shoal.cli._anonymize import _method, _models, anonymize
 from shoal.errors import ParameterError
 
 
@@ -33,3 +35,14 @@ def test_a_promise_that_is_none_gets_a_hint() -> None:
     with pytest.raises(ParameterError, match="There is no model `l-diversity`") as raised:
         _models(None, [], [], ["l-diversity attribute=x l=2"], {"epsilon": None, "delta": None}, None)
     assert "`entropy-l-diversity`" in str(raised.value.hint)
+
+
+def test_a_folder_that_is_called_as_a_file_is_says_what_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "people.csv").write_text("town\n" + "Ulm\nBonn\n" * 2)
+    output = tmp_path / "my people.csv"
+    anonymize(source=str(tmp_path / "people.csv"), output=output, k=2, method="generalize")
+    *_, where, what = capsys.readouterr().out.splitlines()
+    assert where == f"The release is in {output}. Anyone can check it with: shoal verify '{output}'"
+    assert what == f"That is a folder. To write its records to one file: shoal export '{output}' FILE.csv"

@@ -42,6 +42,8 @@ def _one(step: Any, values: list[Any], name: str = "x") -> list[Any]:
 def test_values_beyond_a_limit_become_one() -> None:
     ages = ["17", "18", None, "80", "91"]
     assert _one(TopCode(column="x", limit=80), ages) == ["17", "18", None, ">=80", ">=80"]
+    assert _one(TopCode(column="x", limit=57812345), [57812344, 57812345]) == ["57812344", ">=57812345"]
+    assert _one(TopCode(column="x", limit=1234567.5), [1, 1234568]) == ["1", ">=1234567.5"]
     assert _one(BottomCode(column="x", limit=18, value="minor"), ages) == ["minor", "minor", None, "80", "91"]
     table = shoal.read(pa.table({"x": ages}))
     both = shoal.mask(table, BottomCode(column="x", limit=17), TopCode(column="x", limit=80))
