@@ -38,10 +38,23 @@ def test_names_of_identifiers_in_european_languages(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["Patientennummer", "patiëntnummer", "PatientenID", "pasient_nr", "Versichertennr", "Número de historia"]
-)
+    "name",
+    ["Patientennummer", "patiëntnummer", "PatientenID", "pasient_nr", "Versichertennr", "Número de historia",
+     "customerid", "USUBJID", "codice paziente", "PATNR", "participant_id", "Personalnr", "patient", "Subject", "pseudonym"],
+)  # fmt: skip
 def test_keys_of_people_that_repeat_are_found_in_languages_that_write_words_together(name):
     assert guessed(name, distinct=600, separation=0.99).role is Role.PERSON
+
+
+def test_a_word_for_people_with_few_values_is_no_key():
+    assert guessed("patient", distinct=3, separation=0.6).role is Role.QUASI_IDENTIFIER
+    assert guessed("student", distinct=2, separation=0.5).role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize("name", ["stay_id", "visit_id", "lab_no"])
+def test_keys_that_repeat_are_removed_whatever_else_their_names_are_about(name):
+    assert guessed(name, distinct=300, separation=0.99).role is Role.IDENTIFIER
+    assert guessed(name, distinct=8, separation=0.8).role is not Role.IDENTIFIER
 
 
 @pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "record key", "uuid"])

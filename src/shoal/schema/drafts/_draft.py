@@ -20,13 +20,14 @@ from shoal.errors import Problems, SchemaError
 from shoal.schema._domain import Kind, Reading
 from shoal.schema._schema import Attribute, Missing, Role, Schema
 from shoal.schema._toml import dumps
-from shoal.schema.drafts._guesses import guess_hierarchy, guess_kind, guess_role
-from shoal.schema.drafts._names import household_key, person_key, topic, words
+from shoal.schema.drafts._guesses import ENOUGH, guess_hierarchy, guess_kind, guess_role
+from shoal.schema.drafts._names import household_key, names_people, person_key, topic, words
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.writing import write_file
 
 # a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
+_SEPARATING_PEOPLE = 0.9
 # so few records without a key can be left out without a question
 _KEYLESS = 0.05
 _SPOKEN = {
@@ -245,6 +246,12 @@ def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
     )
 
 
+def _of_a_person(profile: ColumnProfile) -> bool:
+    """Return whether a name means the key of a person, or a person where the values are many, as those of a key are."""
+    many = profile.distinct >= ENOUGH and profile.separation >= _SEPARATING_PEOPLE
+    return person_key(profile.name) or (many and names_people(profile.name))
+
+
 def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
     """Return the columns that say which records belong together: keys that repeat."""
     keys = [
@@ -255,8 +262,8 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
         and profile.separation >= _SEPARATING
     ]
     found: dict[str, Guess[Role]] = {}
-    for role, named in ((Role.PERSON, person_key), (Role.HOUSEHOLD, household_key)):
-        ranked = sorted((each for each in keys if named(each.name)), key=lambda each: -each.distinct)
+    for role, named in ((Role.PERSON, _of_a_person), (Role.HOUSEHOLD, lambda each: household_key(each.name))):
+        ranked = sorted(filter(named, keys), key=lambda each: -each.distinct)
         for place, profile in enumerate(ranked):
             if place:
                 found[profile.name] = Guess(

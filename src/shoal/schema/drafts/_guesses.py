@@ -9,7 +9,7 @@ from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Role
-from shoal.schema.drafts._names import CODES, COUNTS, DURATIONS, STATES, Topic, means, means_key
+from shoal.schema.drafts._names import CODES, COUNTS, DURATIONS, STATES, Topic, means, means_key, words
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 
@@ -17,6 +17,8 @@ from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 _NEARLY_UNIQUE = 0.99
 # a key with so many values per record is of persons or households that have several records
 _OF_PEOPLE = 0.1
+# so many values are no kinds or places
+_MANY = 100
 # that all values of a handful of records differ, or are the same, says nothing
 ENOUGH = 20
 # so many records that are alone with their value make it a way to find people
@@ -86,6 +88,8 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
     if topic.role is Role.QUASI_IDENTIFIER:
         if (found := _free_text(profile)) is not None:
             return found
+        if "id" in words(profile.name) and profile.distinct >= _MANY and (found := _key(profile)) is not None:
+            return found
         return Guess(topic.role, f"{named}, which others may know; {apart}")
     if topic.role is Role.WEIGHT:
         return _weight(profile, named)
@@ -98,6 +102,8 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
         return Guess(Role.QUASI_IDENTIFIER, f"{named}, but others may know when something happened; {_alone(profile)}")
     if (found := _free_text(profile)) is not None:
         return Guess(Role.DECIDE, f"{named}; {found.reason}")
+    if kind is Kind.CATEGORICAL and means_key(profile.name) and (found := _key(profile)) is not None:
+        return found
     if kind is Kind.CATEGORICAL and profile.alone >= _TELLING and profile.records >= ENOUGH:
         return Guess(Role.DECIDE, f"{named}, but it singles people out: {_alone(profile)}")
     if profile.alone >= _TELLING:

@@ -19,9 +19,16 @@ def word_set(words: str) -> frozenset[str]:
 
 _SETTINGS = ("role", "means", "nominal", "alone", "text", "many", "with")
 _KEYS = word_set("id uuid guid key identifier nr nbr no number pid uid cod clave cle schluessel kennung numero num")
+_CODED = word_set("code codigo codice kode")
 _PLAIN_KEYS = word_set("id uuid guid key identifier pid uid")
 _HOUSEHOLDS = word_set("household hh family dwelling home")
-_HOUSEHOLD_KEYS = word_set("hid hhid householdid familyid")
+_HOUSEHOLD_KEYS = word_set("hid hhid hhnr hhno householdid familyid haushaltsnr haushaltsnummer haushaltsid")
+#: whose record it is, where so many values repeat that no kind of people is meant
+_PEOPLE = word_set(
+    "patient person customer client employee user student subject participant respondent member worker individual "
+    "beneficiary enrollee insured donor pseudonym pat kunde patienten mitarbeiter mitglied teilnehmer proband klient "
+    "versicherter schueler schuler bewohner paciente cliente empleado alumno paziente utente klant medewerker pessoa aluno"
+)
 #: how many of something there are
 COUNTS = word_set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
 #: how long something lasted: `years_at_company`
@@ -37,8 +44,14 @@ CODES = word_set(
     "isco08 soc fips cpt atc"
 )
 _FILLERS = word_set("of the de la del des du der van di 1 2 y et e")
-#: keys of people in languages that write words together: `Patientennummer`, `patientnr`
-_COMPOUND = re.compile(r"(?:patient|pasient|versichert|proband|klient|klant|kund)\w*(?:nummer|nr|id|kennung)")
+#: keys of people whose words are written together: `Patientennummer`, `patientnr`, `customerid`, `USUBJID`
+_COMPOUND = re.compile(
+    r"(?:patient|pasient|versichert|proband|klient|klant|kund|personal|mitarbeiter|mitglied|teilnehmer|schuler)\w*"
+    r"(?:nummer|nr|id|kennung|code)"
+    r"|(?:pat|pers|person|u?subj|subject|participant|resp|respondent|case|customer|client|employee|emp|member|user|"
+    r"student|worker)(?:nr|no|num|id|key|code)"
+    r"|(?:fall|lop|p)nr|idno|ident|idpers|mergeid|pidp"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,16 +107,21 @@ def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
 def means_key(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
     found = words(name)
-    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) for word in found)
+    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(("nummer", "nr")) for word in found)
 
 
 def person_key(name: str) -> bool:
     """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
     found = words(name)
-    people = next(each.company for each in _table() if each.alone)
-    of_people = bool(found & _KEYS) and bool(found & people) and "of" not in found
+    people = _PEOPLE | next(each.company for each in _table() if each.alone)
+    of_people = bool(found & (_KEYS | _CODED)) and bool(found & people) and "of" not in found
     of_people = of_people or any(_COMPOUND.fullmatch(word) for word in found)
     return bool(found) and (found <= _PLAIN_KEYS or of_people) and not household_key(name)
+
+
+def names_people(name: str) -> bool:
+    """Return whether a name says nothing but whose record it is, as a key may be called: `patient`, `customer`."""
+    return bool(words(name)) and words(name) <= _PEOPLE
 
 
 def household_key(name: str) -> bool:
