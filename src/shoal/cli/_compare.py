@@ -188,8 +188,8 @@ def _share(value: float | None) -> str:
 
 
 def _wrapped(sentence: str) -> None:
-    for text in textwrap.wrap(sentence, width=96, initial_indent="  - ", subsequent_indent="    "):
-        _output.line(text)
+    wrapped = textwrap.TextWrapper(96, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+    _output.text(wrapped.fill(sentence))
 
 
 def _numbers(option: str, text: str | None, problems: Problems) -> list[float]:

@@ -203,12 +203,15 @@ class CsvText:
             raise DataError(f"{name}: a quote opened in row {last:,} or earlier is never closed.")
         if ragged:
             shown = ", ".join(f"{row:,}" for row in ragged[:5])
-            more = ", ..." if len(ragged) > 5 else ""
+            more = " and so on" if len(ragged) > 5 else ""
             several = len(ragged) > 1
+            hint = f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter"
+            if several and not self.number:
+                hint += "; if every row ends in one more than the header, add it there"
             raise DataError(
                 f"{name}: {len(ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
                 f"fields as the header does: {'rows' if several else 'row'} {shown}{more}.",
-                hint=f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter",
+                hint=hint,
             )
         if not self.number:
             raise DataError(f"{name} has a header but no records.")
