@@ -40,7 +40,8 @@ def test_names_of_identifiers_in_european_languages(name):
 @pytest.mark.parametrize(
     "name",
     ["Patientennummer", "patiëntnummer", "PatientenID", "pasient_nr", "Versichertennr", "Número de historia",
-     "customerid", "USUBJID", "codice paziente", "PATNR", "participant_id", "Personalnr", "patient", "Subject", "pseudonym"],
+     "customerid", "USUBJID", "codice paziente", "PATNR", "participant_id", "Personalnr", "patient", "Subject",
+     "pseudonym"],
 )  # fmt: skip
 def test_keys_of_people_that_repeat_are_found_in_languages_that_write_words_together(name):
     assert guessed(name, distinct=600, separation=0.99).role is Role.PERSON

@@ -27,7 +27,8 @@ _HOUSEHOLD_KEYS = word_set("hid hhid hhnr hhno householdid familyid haushaltsnr 
 _PEOPLE = word_set(
     "patient person customer client employee user student subject participant respondent member worker individual "
     "beneficiary enrollee insured donor pseudonym pat kunde patienten mitarbeiter mitglied teilnehmer proband klient "
-    "versicherter schueler schuler bewohner paciente cliente empleado alumno paziente utente klant medewerker pessoa aluno"
+    "versicherter schueler schuler bewohner paciente cliente empleado alumno paziente utente klant medewerker pessoa "
+    "aluno"
 )
 #: how many of something there are
 COUNTS = word_set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
