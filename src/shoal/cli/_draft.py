@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError
+from shoal.errors import OutputError, ParameterError, counted
 
 if TYPE_CHECKING:
     from shoal import Draft
@@ -144,7 +144,7 @@ def _answer(question: str, letters: list[str]) -> str | None:
 
 
 def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> None:
-    _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
+    _output.line(textwrap.fill(f"{counted(len(drafted.schema.names), 'column')}: {drafted.summary}.", 80), style="bold")
     if drafted.unknown and drafted.schema.guessed:
         count = len(drafted.unknown)
         roles, told = (
@@ -165,7 +165,7 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str) -> Non
 
 
 def _fill_in(drafted: Draft, source: str, target: Path) -> None:
-    _output.line(textwrap.fill(f"{len(drafted.schema.names)} columns: {drafted.summary}.", 80), style="bold")
+    _output.line(textwrap.fill(f"{counted(len(drafted.schema.names), 'column')}: {drafted.summary}.", 80), style="bold")
     _output.line()
     wrote = f"Wrote {target}, from the names of the columns alone: no record was looked at."
     _output.line(textwrap.fill(wrote, 80, break_long_words=False, break_on_hyphens=False))

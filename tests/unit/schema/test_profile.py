@@ -49,6 +49,12 @@ def test_days_and_months_that_cannot_be_told_apart_are_not_guessed():
     assert "is the day and which is the month" in guess.reason
 
 
+def test_years_of_two_digits_are_not_guessed():
+    guess = found("31.12.64", "01.06.23", "14.2.70")
+    assert guess.value == Reading()
+    assert "years of two digits" in guess.reason
+
+
 def test_days_and_months_are_told_apart_by_who_knows():
     texts = ("01/02/2024", "03/04/2023", "05/06/2022")
     assert found(*texts).value.date_format is None

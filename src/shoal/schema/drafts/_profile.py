@@ -140,6 +140,7 @@ DATE_FORMATS = (
 )
 # fmt: on
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+_SHORT = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}")
 _YEARS = range(1850, 2101)
 _ENOUGH = 5
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -191,7 +192,8 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
         days = _date_format([text for text in rest if len(text) == 8]) if len(rest) >= 20 and not codes else None
         if days is not None and days.value and all(len(text) == 8 for text in rest):
             return Guess(Reading(date_format=days.value), days.reason)
-        told = f"{quoted(codes)} {'looks' if len(codes) == 1 else 'look'} like a code for a missing value"
+        alike = "looks like a code for a missing value" if len(codes) == 1 else "look like codes for missing values"
+        told = f"{quoted(codes)} {alike}"
         return Guess(Reading(missing_values=codes), told if codes else "")
     days = _date_format(rest)
     if days is not None:
@@ -217,6 +219,8 @@ def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
         return Guess(whole[0], f"its dates are written {whole[0]}")
     if whole:
         return Guess(None, "it is unclear which part of its dates is the day and which is the month: set `date_format`")
+    if all(_SHORT.fullmatch(text) for text in texts):
+        return Guess(None, "its dates have years of two digits: write them with four")
     iso = sum(_ISO.fullmatch(text) is not None for text in texts)
     best = sorted((iso, *fitting.values()))[-2:]
     if len(texts) >= _ENOUGH and min(best) > 0 and sum(best) == len(texts):
