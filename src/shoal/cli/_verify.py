@@ -38,7 +38,9 @@ def verify(
     else:
         for check in found.checks:
             mark, style = ("ok  ", "green") if check.passed else ("FAIL", "bold red")
-            _output.line(f"{mark} {check.subject}: {check.detail}", style=style)
+            # one line each: the name of a column cannot pass for a further check
+            told = f"{mark} {check.subject}: {check.detail}".replace("\n", "\\n")
+            _output.line(told, style=style)
         _output.line()
         if found.passed and folder.is_file():
             _output.line("The file matches its record. It is masked, not anonymous.", style="bold")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import typer.testing
 
@@ -70,3 +71,13 @@ def test_the_help_has_one_line_about_every_method() -> None:
     lines = _help("anonymize")
     assert [line.split()[0] for line in lines[lines.index("  Methods:") + 1 :]] == list(shoal.methods.names())
     assert max(map(len, lines)) <= 80
+
+
+def test_the_name_of_a_column_cannot_pass_for_a_further_check(tmp_path: Path) -> None:
+    attribute = shoal.Attribute(name="town\nok   signature: signed", role=shoal.Role.QUASI_IDENTIFIER)
+    rows = pa.table({attribute.name: ["Ulm", "Ulm", "Bonn", "Bonn"]})
+    table = shoal.read(rows, schema=shoal.Schema(attributes=(attribute,)))
+    folder = shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path / "release")
+    shown = typer.testing.CliRunner().invoke(app, ["verify", str(folder)]).output
+    assert "ok   schema" in shown
+    assert "\nok   signature: signed" not in shown

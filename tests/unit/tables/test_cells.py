@@ -158,3 +158,9 @@ def test_a_time_of_day_is_never_lost(other: dt.date) -> None:
 
 def test_a_number_of_thousands_of_digits_in_the_first_row_is_a_value_like_others() -> None:
     assert not header_of([["1" * 5000, "2"], ["3", "4"], ["5", "6"]]).present
+
+
+def test_line_breaks_in_names_become_spaces():
+    found = header_of([["age\nin years", "sex"], ["34", "f"], ["27", "m"]])
+    assert found.columns == ("age in years", "sex")
+    assert found.notes == ("1 column has a line break in the name and was renamed: `age in years`",)

@@ -89,6 +89,31 @@ def test_names_that_a_format_does_not_know_are_refused(tmp_path):
         write(shoal.read(pa.table({"date of birth": [1]})), tmp_path / "a.sav")
 
 
+def test_the_first_record_of_a_sheet_without_names_stays_a_record(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in ([34, "Ada", 2.5], [27, "Grace", 3], [51, "Alan", 4.5]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    table = shoal.read(tmp_path / "a.xlsx")
+    assert table.columns == ("column_1", "column_2", "column_3")
+    assert table.count() == 3
+    assert "looks like a record" in table.notes[0]
+
+
+def test_new_names_of_the_columns_of_a_sheet_are_said(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (["age", "age\n(years)", None, 2019, 2020], ["a", "b", "c", 1, 2], ["d", "e", "f", 3, 4]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    table = shoal.read(tmp_path / "a.xlsx")
+    assert table.columns == ("age", "age (years)", "column_3", "2019", "2020")
+    assert len(table.notes) == 2
+
+
 @pytest.mark.parametrize(("module", "ending"), [("python_calamine", ".xlsx"), ("pyreadstat", ".dta")])
 def test_a_reader_that_is_not_installed_is_named(module, ending, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)

@@ -53,9 +53,12 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
         told = "the first row looks like a record, not names, so the columns are named column_1, column_2 and so on"
         return Header(columns=names, present=False, notes=(told,))
     columns = distinct_names(first)
-    cut = [new for new, old in zip(columns, first, strict=True) if len(old) > len(new)]
-    other = [new for new, old in zip(columns, first, strict=True) if new != old and new not in cut]
-    return Header(columns=columns, notes=(*_told("no name or a duplicate one", other), *_told("a very long name", cut)))
+    changed = [(old, new) for old, new in zip(first, columns, strict=True) if new != old]
+    broken = [new for old, new in changed if _breaks(old) and old.strip()]
+    cut = [new for old, new in changed if len(old) > len(new) and new not in broken]
+    other = [new for _, new in changed if new not in (*cut, *broken)]
+    told = {"no name or a duplicate one": other, "a very long name": cut, "a line break in the name": broken}
+    return Header(columns=columns, notes=tuple(note for what, names in told.items() for note in _told(what, names)))
 
 
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -104,8 +107,8 @@ def _heads(rows: Sequence[Sequence[str]]) -> bool:
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names with a number after those that are there already, whatever the case of letters.
 
-    Names as long as a question of a survey are cut; one with a line break stays, and is refused: it may be all the
-    data, after a quote that is never closed.
+    Names as long as a question of a survey are cut, and line breaks become spaces; a long one with a line break stays,
+    and is refused: it may be all the data, after a quote that is never closed.
     """
     named = [_cut(name) if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
     times = Counter(name.lower() for name in named)
@@ -121,8 +124,13 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cut(name: str) -> str:
-    cut = LONGEST < len(name) <= _QUESTION and not set(name) & set("\r\n\0")
-    return f"{name[:_SHOWN]}..." if cut else name
+    if _breaks(name):
+        return name if len(name) > LONGEST else " ".join(name.split())
+    return f"{name[:_SHOWN]}..." if LONGEST < len(name) <= _QUESTION and "\0" not in name else name
+
+
+def _breaks(name: str) -> bool:
+    return "\n" in name or "\r" in name
 
 
 def _is_record(rows: Sequence[Sequence[str]]) -> bool:
@@ -185,7 +193,7 @@ def column_of(cells: Sequence[object]) -> pa.Array:
         if not any(isinstance(value, dt.datetime) for value in present):
             return pa.array(values, pa.date32())
         return pa.array([None if value is None else _moment(value) for value in values], pa.timestamp("us"))
-    return pa.array([None if value is None else _text(value) for value in values], pa.string())
+    return pa.array([None if value is None else text_of(value) for value in values], pa.string())
 
 
 def _is_missing(cell: object) -> bool:
@@ -207,7 +215,10 @@ def _moment(value: object) -> object:
     return dt.datetime(value.year, value.month, value.day) if isinstance(value, dt.date) else value  # noqa: DTZ001
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a cell as text, an empty one as none."""
+    if value is None:
+        return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     value = _day(value)

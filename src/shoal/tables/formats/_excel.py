@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shoal.errors import DataError, MissingExtraError, ParameterError
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._cells import table_of, titles, told_of_titles
+from shoal.tables.formats._cells import header_of, table_of, text_of, titles, told_of_titles
 from shoal.tables.formats._format import FileFormat, Options, opening, staged
 
 _ROWS = 1_048_576  # of a sheet, its header included
@@ -44,16 +44,19 @@ class Excel(FileFormat):
             others = ", ".join(name for name in names if name != (options.table or names[0]))
             hint = f"choose one of its other sheets: {others}" if others else None
             raise DataError(f"the sheet that was read from {path.name} has no records.", hint=hint)
-        above = titles([[str(cell) for cell in row] for row in filled[:1000]])
-        table = table_of(filled[above], zip(*filled[above + 1 :], strict=True))
+        first = [[text_of(cell) for cell in row] for row in filled[:1000]]
+        above = titles(first)
+        head = header_of(first[above:])
+        before = above + head.present
+        table = table_of(head.columns, zip(*filled[before:], strict=True))
         notes: tuple[str, ...] = ()
         if len(names) > 1 and options.table is None:
             others = ", ".join(names[1 : _LISTED + 1]) + ", ..." * (len(names) > _LISTED + 1)
             notes = (
                 f"{path.name} holds {len(names)} sheets; the first was read. Choose another with `table`: {others}",
             )
-        notes += tuple(f"{path.name}: {note}" for note in told_of_titles(above))
-        source = Source(kind=self.name, name=path.name, path=path, first_row=above + 2)
+        notes += tuple(f"{path.name}: {note}" for note in (*told_of_titles(above), *head.notes))
+        source = Source(kind=self.name, name=path.name, path=path, first_row=before + 1)
         return staged(table, source, notes=notes)
 
     def unfit(self, table: Table) -> Iterable[str]:
