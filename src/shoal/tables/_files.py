@@ -121,7 +121,12 @@ def _read(source: Any, options: Options) -> Table:
     for option in options.given:
         if option not in reader.options:
             raise ParameterError(f"`{option}` of `read` applies only to {_users(option)}.")
-    return reader.read(source, options)
+    try:
+        return reader.read(source, options)
+    except DataError:
+        if reader.name == "csv":
+            _check_text(Path(source))
+        raise
 
 
 def _reader(source: object) -> Format:
@@ -136,6 +141,19 @@ def _reader(source: object) -> Format:
         raise DataError(f"{source}: {(error.strerror or 'not readable').lower()}.") from None
     kind = f"the format `{path.suffix.lower()}` is" if path.suffix else "files without an extension are"
     raise DataError(f"{path.name}: {kind} not supported.", hint=f"Shoal reads {readable()} files")
+
+
+def _check_text(path: Path) -> None:
+    """Raise if a file that is called a text is one of another kind, which was renamed."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:  # said already
+        return
+    kind = next((end for sign, end in _BEGINNINGS[:-1] if start.startswith(sign)), None)
+    if kind is not None:
+        told = f"{path.name} is not a CSV file: it begins as `{kind}` files do."
+        raise DataError(told, hint=f"give it the ending `{kind}`, or save it as CSV")
 
 
 def readable(*, uploaded: bool = False) -> str:

@@ -26,6 +26,12 @@ from shoal.tables import read
 ROWS = pa.table({"age": [39, 40, None], "city": ["a", None, "c"]})
 
 
+def test_a_file_of_another_kind_that_is_called_csv_is_named(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "a.csv")
+    with pytest.raises(DataError, match=r"a.csv is not a CSV file: it begins as `.parquet` files do"):
+        read(tmp_path / "a.csv")
+
+
 def test_a_parquet_file_is_read(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet")
     table = read(tmp_path / "a.parquet")
