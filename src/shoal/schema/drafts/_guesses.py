@@ -213,8 +213,9 @@ def _is_code(profile: ColumnProfile) -> bool:
     """Return whether values are digits of a code: so by name, too many, or all of one length with leading zeros."""
     if means(profile.name, CODES):
         return profile.type in ("text", "integer")
-    if profile.type == "text" and profile.longest > _DIGITS and profile.minimum is not None and profile.numeric:
-        return float(profile.minimum) >= 10**_DIGITS  # type: ignore[arg-type]
+    number = isinstance(profile.minimum, int | float) and profile.type == "text"
+    if number and profile.longest > _DIGITS and profile.minimum >= 10**_DIGITS:  # type: ignore[operator]
+        return True
     same_length = bool(profile.lengths) and profile.lengths[0][1] == 1
     return profile.type == "text" and profile.integers == 1 and same_length and profile.leading_zeros > 0
 

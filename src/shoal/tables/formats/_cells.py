@@ -57,8 +57,8 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     broken = [new for old, new in changed if _breaks(old) and old.strip()]
     cut = [new for old, new in changed if len(old) > len(new) and new not in broken]
     other = [new for _, new in changed if new not in (*cut, *broken)]
-    told = {"no name or a duplicate one": other, "a very long name": cut, "a line break in the name": broken}
-    return Header(columns=columns, notes=tuple(note for what, names in told.items() for note in _told(what, names)))
+    why = {"no name or a duplicate one": other, "a very long name": cut, "a line break in the name": broken}
+    return Header(columns=columns, notes=tuple(note for what, new in why.items() for note in _told(what, new)))
 
 
 def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
