@@ -235,8 +235,10 @@ def _writer(destination: str | Path, asked: str | None) -> Format:
             if kin is not None:
                 told = f"files that end in `{ends}` can be read, but not written."
                 raise ParameterError(told, hint=f"write `{kin.written[0]}`")
+            endings = ", ".join(end for each in files() for end in each.written)
             raise ParameterError(
-                "the name of the destination does not say which `format` to write.", hint=f"one of {', '.join(known)}"
+                "the name of the destination does not say which `format` to write.",
+                hint=f"let it end in one of {endings}, or give one of {', '.join(known)}",
             )
         return found
     if asked not in known:
