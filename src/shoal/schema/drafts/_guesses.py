@@ -214,7 +214,7 @@ def _is_code(profile: ColumnProfile) -> bool:
     if means(profile.name, CODES):
         return profile.type in ("text", "integer")
     number = isinstance(profile.minimum, int | float) and profile.type == "text"
-    if number and profile.longest > _DIGITS and profile.minimum >= 10**_DIGITS:  # type: ignore[operator]
+    if number and profile.longest > _DIGITS and profile.minimum >= 10**_DIGITS:
         return True
     same_length = bool(profile.lengths) and profile.lengths[0][1] == 1
     return profile.type == "text" and profile.integers == 1 and same_length and profile.leading_zeros > 0
