@@ -44,6 +44,9 @@ T = TypeVar("T")
 
 #: what the system says of itself, not of a file
 _MACHINE = {errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC}
+_MEMORY = "there is not enough memory"
+#: how Python puts it where a library cannot be loaded, or a thread not be started
+_STARVED = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 
 
 class ShoalError(Exception):
@@ -228,8 +231,8 @@ def presentable(error: BaseException) -> ShoalError:
     """
     if isinstance(error, ShoalError):
         return error
-    if isinstance(error, MemoryError):
-        return ShoalError(f"there is not enough memory for this table; {stopping.left()}")
+    if lacking(error) == _MEMORY:
+        return ShoalError(f"{_MEMORY} for this table; {stopping.left()}")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return OutputError(
             f"there is no space left on the disk; {stopping.left()}", hint="free some space and try again"
@@ -261,7 +264,9 @@ def lacking(error: BaseException) -> str | None:
     if isinstance(error, Exhausted):
         return "; ".join(problem.rstrip(".") for problem in error.problems)
     if isinstance(error, MemoryError):
-        return "there is not enough memory"
+        return _MEMORY
+    if isinstance(error, ImportError | RuntimeError) and any(words in str(error).lower() for words in _STARVED):
+        return _MEMORY
     if isinstance(error, OSError) and error.errno in _MACHINE:
         return os.strerror(error.errno).lower()
     return None if error.__context__ is None else lacking(error.__context__)

@@ -93,7 +93,7 @@ class Pool:
     ) -> None:
         functions = [work] if prepare is None else [work, prepare]
         self._names = [f"{each.__module__}:{each.__qualname__}" for each in functions]
-        self._environment = {**os.environ, **(environment or {})}
+        self._environment = {**os.environ, "PYTHONWARNINGS": "ignore", **(environment or {})}
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="shoal-worker")
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []

@@ -26,6 +26,7 @@ __all__ = [
     "SCRATCH",
     "Scratch",
     "check_destination",
+    "check_file",
     "digest",
     "file_stem",
     "replacing",
@@ -56,7 +57,7 @@ def check_destination(folder: Path) -> None:
         raise OutputError(f"`{_short(folder)}` cannot be the name of a folder: {reason(error)}") from None
     if exists:
         raise OutputError(
-            f"`{folder.name}` already exists; nothing was written",
+            f"`{folder.name or folder}` already exists; nothing was written",
             hint="choose another folder, or remove this one",
         )
     parent = folder.absolute().parent
@@ -64,6 +65,20 @@ def check_destination(folder: Path) -> None:
         raise OutputError(f"the folder `{parent.name}` that should hold `{folder.name}` does not exist")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"no permission to write into the folder `{parent.name or parent}`")
+
+
+def check_file(path: Path, *, overwrite: bool = False) -> None:
+    """Raise :class:`OutputError` if a file cannot be written to ``path``."""
+    try:
+        exists = path.exists() or path.is_symlink()
+    except OSError as error:
+        raise OutputError(f"`{_short(path)}` cannot be the name of a file: {reason(error)}") from None
+    if exists and not overwrite:
+        raise OutputError(f"{path} already exists; {stopping.left()}.", hint="choose another name, or overwrite it")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path.parent} is not a folder.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"no permission to write into the folder `{path.absolute().parent.name or '/'}`.")
 
 
 @contextlib.contextmanager
@@ -97,7 +112,7 @@ def replacing(path: Path, *, overwrite: bool = False, told: bool = True) -> Iter
     Unless ``told`` is false, a process that is stopped says that the file is there.
     """
     try:
-        _check_file(path, overwrite=overwrite)
+        check_file(path, overwrite=overwrite)
         with _beside(path) as folder:
             temporary = folder / "content"
             yield temporary
@@ -108,7 +123,7 @@ def replacing(path: Path, *, overwrite: bool = False, told: bool = True) -> Iter
                     stopping.written(path)
                 sync(path.absolute().parent)
     except OSError as error:
-        raise OutputError(f"{_short(path)} cannot be written: {reason(error)}.") from None
+        raise OutputError(f"{_short(path)} cannot be written: {reason(error)}; {stopping.left()}.") from None
 
 
 def write_file(
@@ -242,15 +257,6 @@ def _lock(folder: Path, *, wait: bool) -> int | None:
     return lock
 
 
-def _check_file(path: Path, *, overwrite: bool) -> None:
-    if (path.exists() or path.is_symlink()) and not overwrite:
-        raise OutputError(f"{path} already exists; nothing was written.", hint="choose another name, or overwrite it")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path.parent} is not a folder.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise OutputError(f"no permission to write into the folder `{path.absolute().parent.name or '/'}`.")
-
-
 def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
     if path.is_dir() and not path.is_symlink():
         # a folder cannot be replaced in one step: the old one steps aside first
@@ -267,7 +273,7 @@ def _link(temporary: Path, path: Path) -> None:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        raise OutputError(f"{path} already exists; nothing was written.", hint="choose another name") from None
+        raise OutputError(f"{path} already exists; {stopping.left()}.", hint="choose another name") from None
     except OSError:  # a disk without hard links
         temporary.rename(path)
 

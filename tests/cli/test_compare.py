@@ -157,6 +157,10 @@ def test_the_frontier_is_drawn_into_a_file(people: Path, tmp_path: Path, shoal: 
     again = shoal(*arguments, "--picture", tmp_path / "frontier.svg")
     assert again.returncode != 0
     assert "exists" in again.stderr
+    assert again.stdout == ""
+    missing = shoal(*arguments, "--export", "9", tmp_path / "plan.toml")
+    assert missing.returncode == 2
+    assert "Recommendation" in missing.stdout
     wrong = shoal(*arguments, "--picture", tmp_path / "frontier.gif")
     assert wrong.returncode == 2
     assert ".svg or .png" in wrong.stderr

@@ -62,6 +62,7 @@ def test_rules_that_make_no_sense(shoal: Run, people: Path, rule: str) -> None:
         ("anonymize", "people.csv", "--k", "2", "--output", "release", "--schema", LONG),
         ("anonymize", "people.csv", "--plan", LONG, "--output", "release"),
         ("anonymize", "people.csv", "--k", "2", "--output", "release", "--pseudonym-key", LONG),
+        ("anonymize", "people.csv", "--k", "2", "--output", "."),
         ("verify", LONG),
         ("sign", "--new-key", LONG),
         ("vault", "create", LONG, "people.csv", "--epsilon", "1"),
@@ -74,14 +75,16 @@ def test_places_that_make_no_sense(shoal: Run, people: Path, arguments: tuple[st
     done = shoal(*arguments, cwd=people.parent)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
+    assert "``" not in done.stderr
     assert sorted(path.name for path in people.parent.iterdir()) == ["people.csv", "people.schema.toml"]
 
 
 def test_a_locale_without_letters_of_other_languages(shoal: Run, people: Path) -> None:
-    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    release = people.with_name("release")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONWARNINGS": "error"}
+    release = people.with_name("re lease")
     done = shoal("anonymize", people, "--k", 2, "--l", "stra\u00dfe=1", "--output", release)
     assert done.returncode == 0, done.stderr
+    assert f"shoal verify '{release}'" in done.stdout
     done = shoal("verify", release, **plain)
     assert done.returncode == 0, done.stderr
     assert "Verified" in done.stdout

@@ -133,6 +133,9 @@ def test_a_private_report_is_never_put_into_the_release(shoal: Run, folder: Path
     assert "must not be inside the release folder" in inside.stderr
     over = shoal(*arguments, "--private-report", folder / "people.csv")
     assert over.returncode == 2
+    nowhere = shoal(*arguments, "--private-report", tmp_path / "none" / "private.json")
+    assert nowhere.returncode == 2
+    assert "none is not a folder" in nowhere.stderr
     assert not (tmp_path / "made").exists()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal import writing
+from shoal import stopping, writing
 from shoal.errors import OutputError
-from shoal.writing import check_destination, file_stem, replacing, staged, write_file
+from shoal.writing import check_destination, check_file, file_stem, replacing, staged, write_file
 
 
 def test_a_folder_appears_when_all_is_written(tmp_path: Path) -> None:
@@ -113,7 +113,9 @@ def test_a_folder_whose_name_the_disk_does_not_confirm_is_not_there(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_written_whole_or_not_and_never_over_another(tmp_path: Path) -> None:
+def test_a_file_is_written_whole_or_not_and_never_over_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_file(tmp_path / "a", b"first", private=True)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     with pytest.raises(OutputError, match="already exists"):
@@ -122,6 +124,11 @@ def test_a_file_is_written_whole_or_not_and_never_over_another(tmp_path: Path) -
         temporary.write_bytes(b"ours")
         (tmp_path / "b").write_bytes(b"theirs")
     write_file(tmp_path / "a", b"third", overwrite=True)
+    monkeypatch.setattr(stopping._process, "written", ["`release` is complete"])
+    with pytest.raises(OutputError, match="a already exists; `release` is complete"):
+        check_file(tmp_path / "a")
+    with pytest.raises(OutputError, match="full; `release` is complete"), replacing(tmp_path / "c"):
+        raise OSError(28, "The disk is full")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"third", "b": b"theirs"}
 
 

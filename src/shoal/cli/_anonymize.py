@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from shoal import stopping
 from shoal.cli import _output, _source
 from shoal.errors import OutputError, ParameterError, Problems, reason
-from shoal.writing import check_destination, write_file
+from shoal.writing import check_destination, check_file, write_file
 
 if TYPE_CHECKING:
     from shoal import Plan, Release, Schema, Table
@@ -437,5 +437,4 @@ def _check_private(path: Path, output: Path) -> None:
     """Refuse to put the private report where it would be published, or over something else."""
     if path.absolute().is_relative_to(output.absolute()):
         raise OutputError("the private report must not be inside the release folder")
-    if path.exists():
-        raise OutputError(f"{path} already exists.", hint="choose another name for the private report")
+    check_file(path)

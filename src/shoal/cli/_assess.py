@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError
-from shoal.writing import write_file
+from shoal.errors import ParameterError
+from shoal.writing import check_file, write_file
 
 if TYPE_CHECKING:
     from shoal import Table
@@ -69,8 +69,9 @@ def assess(
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
     if records is not None and records.suffix.lower() not in (".csv", ".parquet"):
         raise ParameterError(f"`--records` must end in .csv or .parquet; got `{records.suffix}`.")
-    if records is not None and records.exists():
-        raise OutputError(f"`{records}` already exists", hint="choose another name with --records")
+    for path in (output, records):
+        if path is not None:
+            check_file(path)
     data = file.described(schema)
     if open_ := data.schema.having(shoal.Role.DECIDE) if data.schema else ():
         _output.warning(

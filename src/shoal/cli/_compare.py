@@ -12,6 +12,7 @@ from typer import Option
 from shoal import stopping
 from shoal.cli import _output, _report, _source
 from shoal.errors import ParameterError, Problems
+from shoal.writing import check_file
 
 if TYPE_CHECKING:
     from shoal import Comparison
@@ -98,6 +99,9 @@ def compare(
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
         problems.add(f"--picture takes a .svg or .png file; got `{picture.suffix}`")
     problems.raise_as(ParameterError)
+    for path in (picture, None if export is None else export[1]):
+        if path is not None:
+            check_file(path)
     data = file.read()
     described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
     data = _source.conformed(data, described)
@@ -126,15 +130,15 @@ def compare(
             time_limit=time_limit,
             progress=progress,
         )
+    if not json:
+        _show(found)
     if export is not None:
         found.export(*export)
     if picture is not None:
         _report.write_chart(found.chart(), picture)
     if json:
         _output.print_json(found.to_json())
-        return
-    _show(found)
-    if export is not None:
+    elif export is not None:
         _output.line()
         _output.line(
             f"The plan of point {export[0]} is in {export[1]}. Use it: "

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
+from shoal.writing import check_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,11 +53,11 @@ def estimate(
     """
     import shoal
 
-    for option, file in (("--pool", pool), ("--weights", weights)):
-        if file is not None and file.exists():
-            raise ParameterError(f"`{file.name}` exists already", hint=f"name a new file with {option}")
     if original is not None and weights is None:
         raise ParameterError("--original can only be used with --weights")
+    for path in (weights, pool):
+        if path is not None:
+            check_file(path)
     if weights is not None:
         if original is None:
             _weigh(folder, weights, json=json)

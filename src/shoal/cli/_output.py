@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -66,6 +67,10 @@ def streams() -> Iterator[Printed]:
     notes.setFormatter(logging.Formatter("Note: %(message)s"))
     notes.addFilter(_seen_only)
     logging.getLogger("shoal").addHandler(notes)
+    if not os.environ.get("SHOAL_DEBUG"):
+        # what libraries warn each other of stops no work, and what fails while they tidy up was told before
+        warnings.simplefilter("ignore")
+        sys.unraisablehook = lambda _: None
     yield printed
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

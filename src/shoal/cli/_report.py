@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from shoal.cli import _output, _source
 from shoal.errors import ParameterError
-from shoal.writing import write_file
+from shoal.writing import check_file, write_file
 
 if TYPE_CHECKING:
     from shoal.report import Chart, Document
@@ -53,10 +53,12 @@ def report(
     from shoal.report import render_text
 
     _check(folder, output, chart, public=public, original=original)
-    document = _gathered(folder, original, table, board=board)
     if output is None and (original is not None or board) and not json:
         named = "board" if board else "internal"
         output = folder.absolute().with_name(f"{folder.absolute().name}.{named}-report.html")
+    if output is not None:
+        check_file(output)
+    document = _gathered(folder, original, table, board=board)
     if output is not None:
         _write(document, output, chart)
         _output.line(f"Wrote {output}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +13,7 @@ import pytest
 import typer.testing
 
 import shoal
+from shoal.cli import _output
 from shoal.cli._main import app
 from shoal.tables import _table
 
@@ -26,6 +31,29 @@ def _help(*command: str) -> list[str]:
     done = typer.testing.CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "80"}, terminal_width=80)
     assert done.exit_code == 0
     return done.stdout.splitlines()
+
+
+def test_what_fails_in_a_finalizer_of_a_library_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("stdout", "stderr", "unraisablehook"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    monkeypatch.delenv("SHOAL_DEBUG", raising=False)
+    with warnings.catch_warnings(), _output.streams():
+        torn = (_ for _ in _Torn())
+        next(torn)
+        del torn
+    assert capfd.readouterr() == ("", "")
+
+
+class _Torn:
+    """What a file of a spreadsheet does on a full disk: it fails when nobody waits for it any more."""
+
+    def __iter__(self) -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize("group", ["", *GROUPS])
