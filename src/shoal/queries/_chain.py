@@ -39,10 +39,11 @@ class Chain:
     def __init__(self, connection: sqlite3.Connection, anchor: Anchor, key: bytes, kept: CheckpointFile) -> None:
         self._connection, self._anchor, self._key, self._kept = connection, anchor, key, kept
         self._checkpointed = 0
+        self._known = Head(0, b"")
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing: the next `catch_up` begins at the first entry."""
+        """Know no more than the last entry that was there: the next `catch_up` begins at the first."""
         self.accounts, self.head = Accounts(), Head(0, b"")
 
     def catch_up(self, *, trust: bool = True) -> None:
@@ -78,6 +79,10 @@ class Chain:
         self.accounts.apply(content)
         self.head = Head(number, code)
         return number, body, code
+
+    def committed(self) -> None:
+        """Remember the last entry, so that an older copy put back while this process runs is noticed."""
+        self._known = self.head
 
     def code_at(self, number: int) -> Head | None:
         """Return the stored head as it was after an entry."""
@@ -123,6 +128,8 @@ class Chain:
 
     def _compare_with_anchor(self) -> None:
         anchored, head = self._anchor.read(), self.head
+        if self._known.number and self.code_at(self._known.number) != self._known:
+            raise LedgerError("the ledger is an older copy of itself: it lacks entries that were there.")
         if anchored.number > head.number:
             missing = anchored.number - head.number
             raise LedgerError(f"the ledger was cut short: {missing} entries at its end are missing.")
@@ -132,6 +139,7 @@ class Chain:
             # a process died between its commit and its anchor
             self._anchor.write(head)
             self._anchor.sync()
+        self.committed()
 
 
 # of SQLite

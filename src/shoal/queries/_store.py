@@ -107,7 +107,8 @@ def usable(problem: str, then: str = "") -> Iterator[None]:
         raise kind(f"{problem}: {reason(error)}{then}.") from None
     except sqlite3.Error as error:
         # SQLite's messages speak of files and locks, never of what is in them
-        kind = LedgerUnusable if isinstance(error, sqlite3.OperationalError) else LedgerError
+        refused = isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error)
+        kind = LedgerUnusable if refused else LedgerError
         raise kind(f"{problem}: {error}{then}.") from None
 
 
@@ -146,6 +147,18 @@ class Head:
             raise ParameterError("a head is a number, a colon and a code of 64 hexadecimal digits.") from None
 
 
+class Place:
+    """Where a file stands that is open: what is written to one that was removed or replaced, nobody finds again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._opened = path.absolute(), path.stat()
+
+    def check(self) -> None:
+        """Refuse to go on if another file, or none, stands there now."""
+        if not os.path.samestat(self._path.stat(), self._opened):
+            raise LedgerError(f"`{self._path.name}` was replaced by another file; nothing is answered.")
+
+
 class Anchor:
     """The file beside a ledger that holds its head."""
 
@@ -160,6 +173,7 @@ class Anchor:
                     f"the anchor `{path.name}` of the ledger is missing.",
                     hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
                 ) from None
+            self.place = Place(path)
 
     def close(self) -> None:
         """Close the file."""

@@ -27,7 +27,7 @@ from shoal.queries._accounts import WHOLE, Receipt, Standing, budget_entry, loss
 from shoal.queries._chain import Chain, CheckpointFile, Row
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
-from shoal.queries._store import SCHEMA, Anchor, Entry, Head, beside, connect, make_key, read_key, sync_folder, usable
+from shoal.queries._store import SCHEMA, Anchor, Entry, Head, Place, beside, connect, make_key, read_key, sync_folder, usable
 from shoal.queries._unit import RECORD, Unit
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt", "loss_of"]
@@ -87,6 +87,8 @@ class Ledger:
         self.path = path
         self._connection, self._anchor, self._key = connection, anchor, key
         self._process = os.getpid()
+        with usable(f"the ledger `{path.name}` cannot be opened"):
+            self._place = Place(path)
         self._lock = threading.Lock()
         self._waiting: deque[_Request] = deque()
         self._chain = Chain(connection, anchor, key, CheckpointFile(beside(path, "accounts"), key))
@@ -361,6 +363,7 @@ class Ledger:
             if rows:
                 self._connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
                 self._connection.execute("COMMIT")
+                self._chain.committed()
                 self._anchor.write(self._chain.head)
 
     @contextmanager
@@ -371,6 +374,8 @@ class Ledger:
         with usable("the ledger cannot be used", "; nothing is answered"):
             try:
                 with self._anchor.lock():
+                    self._place.check()
+                    self._anchor.place.check()
                     self._connection.execute(begin)
                     try:
                         (self._chain.audit if whole else self._chain.catch_up)()

@@ -428,6 +428,29 @@ class TestTampering:
         with pytest.raises(LedgerError, match="older copy"):
             Ledger.open(old, expect=written)
 
+    def test_an_older_copy_put_back_under_a_running_process_stays_refused(
+        self, ledger: Ledger, path: Path, tmp_path: Path
+    ) -> None:
+        old = copy(ledger, tmp_path / "old")
+        ledger.spend("alice", TENTH)
+        for name in (file.name for file in old.parent.iterdir()):
+            path.with_name(name).write_bytes(old.with_name(name).read_bytes())
+        for _ in range(3):
+            with pytest.raises(LedgerError, match=r"removed|older copy"):
+                ledger.spend("alice", TENTH)
+
+    @pytest.mark.skipif(os.name == "nt", reason="open files cannot be removed")
+    @pytest.mark.parametrize("name", ["study.ledger", "study.ledger.head"])
+    def test_nothing_is_spent_from_files_that_nobody_finds_again(self, ledger: Ledger, path: Path, name: str) -> None:
+        file = path.with_name(name)
+        content = file.read_bytes()
+        file.unlink()
+        with pytest.raises(LedgerError, match="no such file"):
+            ledger.spend("alice", TENTH)
+        file.write_bytes(content)
+        with pytest.raises(LedgerError, match="was replaced by another file; nothing is answered"):
+            ledger.spend("alice", TENTH)
+
     def test_a_lost_anchor_can_be_made_anew_and_the_ledger_says_so(self, closed: Ledger, path: Path) -> None:
         anchor = path.with_name("study.ledger.head")
         with pytest.raises(LedgerError):
@@ -453,7 +476,11 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("raised", "code"),
-        [(sqlite3.OperationalError("disk I/O error"), 2), (sqlite3.DatabaseError("file is not a database"), 1)],
+        [
+            (sqlite3.OperationalError("disk I/O error"), 2),
+            (sqlite3.OperationalError("no such table: entries"), 1),
+            (sqlite3.DatabaseError("file is not a database"), 1),
+        ],
     )
     def test_what_the_system_refuses_is_not_called_damage(
         self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, code: int
