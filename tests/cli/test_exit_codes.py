@@ -66,6 +66,7 @@ def test_rules_that_make_no_sense(shoal: Run, people: Path, rule: str) -> None:
         ("verify", LONG),
         ("sign", "--new-key", LONG),
         ("vault", "create", LONG, "people.csv", "--epsilon", "1"),
+        ("vault", "create", "made", "-", "--epsilon", "1"),
         ("vault", "budget", LONG),
         ("compare", "people.csv", "--k", "2", "--folder", LONG),
         ("assess", "people.csv", "--output", f"{LONG}.html"),
@@ -76,6 +77,7 @@ def test_places_that_make_no_sense(shoal: Run, people: Path, arguments: tuple[st
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert "``" not in done.stderr
+    assert "-" not in arguments or "standard input" in done.stderr
     assert sorted(path.name for path in people.parent.iterdir()) == ["people.csv", "people.schema.toml"]
 
 

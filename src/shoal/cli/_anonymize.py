@@ -343,11 +343,14 @@ def _models(
         wanted.append((private, given))
     if k is not None:
         wanted.append((methods.crowd(method), {"k": k}))
-    for option, name, parameter, texts in (("--l", "distinct-l-diversity", "l", l), ("--t", "t-closeness", "t", t)):
+    for option, name, parameter, number, texts in (
+        ("--l", "distinct-l-diversity", "l", "3", l),
+        ("--t", "t-closeness", "t", "0.2", t),
+    ):
         for text in texts:
             column, equals, value = text.rpartition("=")
             if not equals or not column:
-                problems.add(f"{option} takes COLUMN=NUMBER, for example {option} diagnosis=3")
+                problems.add(f"{option} takes COLUMN=NUMBER, for example {option} diagnosis={number}")
             else:
                 wanted.append((name, {"attribute": column, parameter: _value(value)}))
     for text in promises:

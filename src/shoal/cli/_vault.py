@@ -63,6 +63,11 @@ def create(
         raise ParameterError("what is added up was decided when the account was made; leave --measure out")
     if (epsilon is None) == (account is None):
         raise ParameterError("give the vault a budget of its own with --epsilon, or the --account of the table")
+    if source == "-":
+        raise ParameterError(
+            "a vault does not keep the table and reads it whenever it is served: standard input is gone by then.",
+            hint="save the table as a file",
+        )
     made = Vault.create(
         folder,
         source,

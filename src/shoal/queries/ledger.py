@@ -17,7 +17,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -163,12 +163,23 @@ class Ledger:
         """
         path = Path(path)
         place = anchor or beside(path, "head")
-        fresh = Anchor(place, read_key(key or beside(path, "key")), create=True)
-        fresh.write(Head(0, b""))
-        fresh.close()
-        ledger = cls.open(path, key=key, anchor=anchor)
-        ledger._record({"event": "anchored"})
-        return ledger
+        if place.exists():
+            raise LedgerUnusable(f"the anchor `{place.name}` is there: only a lost one is made anew.")
+        # it gets its name when the entry is there: one that nobody reads of would hide what was cut off
+        made = beside(place, "new")
+        with usable(f"the anchor `{place.name}` cannot be made anew"):
+            try:
+                made.unlink(missing_ok=True)
+                fresh = Anchor(made, read_key(key or beside(path, "key")), create=True)
+                fresh.write(Head(0, b""))
+                fresh.close()
+                with closing(cls.open(path, key=key, anchor=made)) as ledger:
+                    ledger._record({"event": "anchored"})
+                made.rename(place)
+                sync_folder(place.parent)
+            finally:
+                made.unlink(missing_ok=True)
+        return cls.open(path, key=key, anchor=anchor)
 
     def close(self) -> None:
         """Close the files."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -451,11 +452,17 @@ class TestTampering:
         with pytest.raises(LedgerError, match="was replaced by another file; nothing is answered"):
             ledger.spend("alice", TENTH)
 
-    def test_a_lost_anchor_can_be_made_anew_and_the_ledger_says_so(self, closed: Ledger, path: Path) -> None:
+    def test_a_lost_anchor_can_be_made_anew_and_the_ledger_says_so(
+        self, closed: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         anchor = path.with_name("study.ledger.head")
-        with pytest.raises(LedgerError):
+        with pytest.raises(LedgerError, match="is there"):
             Ledger.restore_anchor(path)
         anchor.unlink()
+        with monkeypatch.context() as broken, pytest.raises(LedgerError, match="disk"):
+            broken.setattr(Ledger, "_record", Mock(side_effect=OSError(28, "disk full")))
+            Ledger.restore_anchor(path)
+        assert list(path.parent.glob("*.head*")) == []
         restored = Ledger.restore_anchor(path)
         assert restored.entries()[-1].content["event"] == "anchored"
         restored.close()
