@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from shoal import models
+from shoal.guarantees import Event
 from shoal.methods import promises
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,17 @@ def test_no_cell_is_empty_without_a_reason(row: list[str]) -> None:
     for cell in row:
         assert cell
         assert not cell.startswith("-") or re.fullmatch(r"- \(.+\)", cell)
+
+
+def test_the_reference_lists_every_step_with_its_fields() -> None:
+    page = (ROOT / "docs" / "reference" / "certificate.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|", page[page.index("### `steps`") :], re.MULTILINE)
+    listed = {step: {*re.findall(r"`([a-z_]+)`", names)} for step, names in rows}
+    kinds: list[type[Event]] = [Event]
+    for kind in kinds:
+        kinds += (each for each in kind.__subclasses__() if each.__module__.startswith("shoal."))
+    known = {each.name: {field.name for field in fields(each)} for each in kinds if hasattr(each, "name")}
+    assert [step for step, names in known.items() if not names <= listed.get(step, set())] == []
 
 
 def test_the_tests_that_the_table_names_are_there() -> None:
