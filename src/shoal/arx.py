@@ -6,13 +6,14 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from shoal.errors import InputError, Problems
+from shoal.errors import InputError, Problems, reason
 from shoal.guarantees import Requirement
 from shoal.methods.brief import About
 from shoal.methods.promises import from_parameters
@@ -123,6 +124,10 @@ class ArxProject:
         return folder
 
 
+#: what a damaged or encrypted archive raises
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+
+
 def read_arx_project(path: str | Path, *, partly: bool = False) -> ArxProject:
     """Read roles, hierarchies, weights, privacy models and the suppression limit of a project; never its data.
 
@@ -143,7 +148,9 @@ def read_arx_project(path: str | Path, *, partly: bool = False) -> ArxProject:
     try:
         with zipfile.ZipFile(path) as file:
             return _Reader(file).project(partly=partly)
-    except (OSError, zipfile.BadZipFile, UnicodeDecodeError, ET.ParseError, KeyError, ValueError, csv.Error):
+    except OSError as error:
+        raise InputError(f"`{path.name}` cannot be read: {reason(error)}.") from None
+    except (*_DAMAGED, ET.ParseError, KeyError, ValueError, csv.Error):
         raise InputError(
             f"`{path.name}` cannot be read as an ARX project.", hint="save it with ARX 3 or newer; it ends in .deid"
         ) from None

@@ -98,6 +98,15 @@ def test_the_plan_file_of_a_release_makes_another(shoal: Run, folder: Path, tmp_
     ]
 
 
+def test_a_forecast_writes_nothing_and_minds_no_place(shoal: Run, folder: Path, tmp_path: Path) -> None:
+    key = ("--pseudonym-key", tmp_path / "key")
+    arguments = ("anonymize", folder / "people.csv", *METHOD, "--epsilon", 1, "--forecast", *key)
+    done = shoal(*arguments, "--output", folder)
+    assert done.returncode == 0, done.stderr
+    assert "Nothing was written or spent" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_private_report_is_for_the_publisher(shoal: Run, folder: Path, tmp_path: Path) -> None:
     done = shoal(
         "anonymize",

@@ -63,6 +63,8 @@ def test_rules_that_make_no_sense(shoal: Run, people: Path, rule: str) -> None:
         ("anonymize", "people.csv", "--plan", LONG, "--output", "release"),
         ("anonymize", "people.csv", "--k", "2", "--output", "release", "--pseudonym-key", LONG),
         ("anonymize", "people.csv", "--k", "2", "--output", "."),
+        ("anonymize", "nope.csv", "--k", "2", "--output", "release", "--pseudonym-key", "key"),
+        ("anonymize", "people.csv", "--k", "2", "--output", "release", "--pseudonym-key", "key", "--forecast"),
         ("verify", LONG),
         ("sign", "--new-key", LONG),
         ("vault", "create", LONG, "people.csv", "--epsilon", "1"),

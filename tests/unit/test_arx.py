@@ -5,7 +5,9 @@ from __future__ import annotations
 import fractions
 import math
 import zipfile
+import zlib
 from pathlib import Path
+from unittest.mock import Mock
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
@@ -133,6 +135,19 @@ def test_a_bound_on_binary_logarithms_never_grows_weaker(tmp_path: Path) -> None
         (_, model) = read_arx_project(_project(tmp_path / f"{delta}.deid", criteria=(K, written))).plan.models
         bound = fractions.Fraction(model.parameters()["delta"]).limit_denominator(10**12)
         assert 0 < float(delta) * math.log(2) - float(bound) < 1e-8
+
+
+@pytest.mark.parametrize("raised", [zlib.error("invalid distance"), EOFError(), RuntimeError("File is encrypted")])
+def test_an_archive_that_cannot_be_unpacked_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception
+) -> None:
+    path = _project(tmp_path / "a.deid")
+    monkeypatch.setattr(zipfile.ZipFile, "open", Mock(side_effect=raised))
+    with pytest.raises(InputError, match="cannot be read as an ARX project"):
+        read_arx_project(path)
+    path.unlink()
+    with pytest.raises(InputError, match="cannot be read: no such file"):
+        read_arx_project(path)
 
 
 def test_all_that_cannot_be_carried_over_is_named_and_nothing_written(tmp_path: Path) -> None:

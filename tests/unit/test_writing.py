@@ -113,9 +113,7 @@ def test_a_folder_whose_name_the_disk_does_not_confirm_is_not_there(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_written_whole_or_not_and_never_over_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_written_whole_or_not_and_never_over_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_file(tmp_path / "a", b"first", private=True)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
     with pytest.raises(OutputError, match="already exists"):

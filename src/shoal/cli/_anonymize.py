@@ -182,10 +182,11 @@ def anonymize(
     from shoal import methods
     from shoal.verification import read_key
 
-    check_destination(output)
+    if not forecast:
+        check_destination(output)
     if sign is not None:
         read_key(sign)
-    if private_report is not None:
+    if private_report is not None and not forecast:
         _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
     payer = None if account is None else shoal.Account.open(account)
@@ -222,6 +223,8 @@ def anonymize(
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
             )
+        if pseudonym_key is not None and key is not None:
+            _keep(key, pseudonym_key)
         release.write(output, csv=csv, sign=sign)
         stopping.finishing()
     if private_report is not None and release.private is not None:
@@ -424,16 +427,24 @@ def _value(text: str) -> object:
 
 
 def _key(path: Path, output: Path) -> bytes:
-    """Read the secret key, or create one that only its owner can read."""
+    """Read the secret key, or draw one."""
     if path.absolute().is_relative_to(output.absolute()):
         raise OutputError("the pseudonym key must not be inside the release folder")
     try:
-        if not path.exists():
-            write_file(path, secrets.token_bytes(32), private=True)
-            _output.warning(f"created a new secret key in {path.name}; keep it safe and away from the release.")
-        return path.read_bytes()
+        if path.exists():
+            return path.read_bytes()
     except OSError as error:
         raise OutputError(f"the key file `{path.name}` cannot be used: {reason(error)}") from None
+    check_file(path)
+    return secrets.token_bytes(32)
+
+
+def _keep(key: bytes, path: Path) -> None:
+    """Write a new key to a file that only its owner can read."""
+    if path.exists() and path.read_bytes() == key:
+        return
+    write_file(path, key, private=True)
+    _output.warning(f"created a new secret key in {path.name}; keep it safe and away from the release.")
 
 
 def _check_private(path: Path, output: Path) -> None:

@@ -27,7 +27,19 @@ from shoal.queries._accounts import WHOLE, Receipt, Standing, budget_entry, loss
 from shoal.queries._chain import Chain, CheckpointFile, Row
 from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
-from shoal.queries._store import SCHEMA, Anchor, Entry, Head, Place, beside, connect, make_key, read_key, sync_folder, usable
+from shoal.queries._store import (
+    SCHEMA,
+    Anchor,
+    Entry,
+    Head,
+    Place,
+    beside,
+    connect,
+    make_key,
+    read_key,
+    sync_folder,
+    usable,
+)
 from shoal.queries._unit import RECORD, Unit
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt", "loss_of"]
