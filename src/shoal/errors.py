@@ -259,6 +259,8 @@ def lacking(error: BaseException) -> str | None:
     --------
     >>> lacking(OSError(errno.ENOSPC, "No space left on device"))
     'no space left on device'
+    >>> lacking(RuntimeError("can't start new thread"))
+    'there is not enough memory'
     >>> lacking(PermissionError(errno.EACCES, "Permission denied"))
     """
     if isinstance(error, Exhausted):

@@ -348,7 +348,8 @@ def _check(folder: Path, site: Site) -> None:
         failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
         raise ShoalError(
             ["the release does not verify; nothing was written", *failed],
-            hint="check the disk; if it is sound, this is a bug in Shoal: please report it",
+            hint="did the input change while it was read? Otherwise check the disk; if it is sound, this is a bug in "
+            "Shoal: please report it",
         )
 
 

@@ -46,6 +46,7 @@ def prepare() -> None:
 @pytest.fixture
 def pool() -> Iterator[Pool]:
     made = Pool(toy, prepare=prepare, processes=2, environment={"TOLD": "hello", "PYTHONPATH": _path()})
+    assert made._environment["PYTHONWARNINGS"] == "ignore"
     yield made
     made.close()
 
