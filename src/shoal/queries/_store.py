@@ -147,7 +147,7 @@ class Head:
             raise ParameterError("a head is a number, a colon and a code of 64 hexadecimal digits.") from None
 
 
-class Place:
+class OpenedFile:
     """Where a file stands that is open: what is written to one that was removed or replaced, nobody finds again."""
 
     def __init__(self, path: Path) -> None:
@@ -173,7 +173,7 @@ class Anchor:
                     f"the anchor `{path.name}` of the ledger is missing.",
                     hint="without it, a ledger that was cut short looks complete; see `shoal vault ledger --help`",
                 ) from None
-            self.place = Place(path)
+            self.place = OpenedFile(path)
 
     def close(self) -> None:
         """Close the file."""

@@ -32,7 +32,7 @@ from shoal.queries._store import (
     Anchor,
     Entry,
     Head,
-    Place,
+    OpenedFile,
     beside,
     connect,
     make_key,
@@ -100,7 +100,7 @@ class Ledger:
         self._connection, self._anchor, self._key = connection, anchor, key
         self._process = os.getpid()
         with usable(f"the ledger `{path.name}` cannot be opened"):
-            self._place = Place(path)
+            self._place = OpenedFile(path)
         self._lock = threading.Lock()
         self._waiting: deque[_Request] = deque()
         self._chain = Chain(connection, anchor, key, CheckpointFile(beside(path, "accounts"), key))
