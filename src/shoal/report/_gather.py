@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
-from shoal.errors import ShoalError, says_nothing
+from shoal.errors import ShoalError, counted, says_nothing
 from shoal.exact import fraction
 from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, File, Strength, load
 from shoal.methods.brief import Brief
@@ -246,6 +246,8 @@ _DONE = {
     "randomized": "randomised",
     "noised": "released with noise",
     "concepts-drawn": "a more general term, drawn at random",
+    "aggregated": "replaced by an aggregate of the class",
+    "joint-trimmed": "generalised in the table of all columns",
 }
 _FORMS = {"microaggregated": "replaced by a typical value of the class", "generalized": "generalised class by class"}
 
@@ -282,6 +284,12 @@ def _done(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _named(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if step.get("step") == "cells-suppressed":
+        for name, cells in zip(step["columns"], step["cells"], strict=True):
+            yield from [(name, f"{counted(cells, 'cell')} suppressed")] if cells else []
+    elif step.get("step") == "tables-trimmed":
+        for names, levels in zip(step["tables"], step["levels"], strict=True):
+            yield from ((name, "generalised in some tables") for name, level in zip(names, levels, strict=True) if level)
     words = _FORMS.get(step.get("form", "")) if step.get("step") == "classed" else _DONE.get(step.get("step", ""))
     if words is None:
         return
@@ -290,6 +298,6 @@ def _named(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in names:
         if name in levels:
             level, height = levels[name]
-            yield name, f"{words} to level {level} of {height}" if level else "released as it is"
+            yield from [(name, f"{words} to level {level} of {height}")] if level else []
         else:
             yield name, words

@@ -7,6 +7,7 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +28,7 @@ from shoal.report import (
     render_text,
 )
 from shoal.report._columns import _fewer
+from shoal.report._gather import column_roles
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Mask, Role, Schema
 from shoal.tables import count_values
 from shoal.utility import Bin
@@ -162,6 +164,23 @@ def test_risk_and_quality_against_the_original_stay_out_of_the_folder_s_texts(fo
     assert "Quality" not in summary
     assert public_report(folder).before is None
     assert public_report(folder).measures == {}
+
+
+@pytest.mark.parametrize(
+    ("step", "done"),
+    [
+        ({"step": "cells-suppressed", "columns": ["age", "town"], "cells": [1200, 0]}, "1,200 cells suppressed"),
+        ({"step": "tables-trimmed", "tables": [["age"], ["age", "town"]], "levels": [[0], [2, 0]]}, "in some tables"),
+        ({"step": "generalized", "columns": ["age", "town"], "levels": [2, 0], "heights": [3, 1]}, "to level 2 of 3"),
+        ({"step": "aggregated", "columns": ["age"], "functions": ["mean"]}, "replaced by an aggregate of the class"),
+        ({"step": "joint-trimmed", "columns": ["age"], "levels": [1]}, "generalised in the table of all columns"),
+    ],
+)
+def test_a_column_that_a_step_changed_is_not_called_released_as_it_is(step: dict[str, object], done: str) -> None:
+    plan, certificate = SimpleNamespace(schema=_schema()), SimpleNamespace(steps=[step])
+    age, town, _ = column_roles(plan, certificate)  # type: ignore[arg-type]
+    assert done in age.done and "as it is" not in age.done
+    assert town.done == "released as it is"
 
 
 def test_a_differentially_private_release_shows_its_budget_by_step(tmp_path: Path) -> None:
