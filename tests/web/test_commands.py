@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.cli._anonymize import _method, _models
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
-from shoal.web._commands import python, shell
+from shoal.web._commands import compared, python, shell
 
 SCHEMA = Schema(
     attributes=tuple(
@@ -37,6 +37,38 @@ def test_shown_options_are_those_of_the_plan(model, method) -> None:
     if isinstance(model, shoal.EpsilonBudget):
         privacy = {"epsilon": given["--epsilon"], "delta": None}
         assert _models(None, [], [], [], privacy, given["--method"]) == (model,)
+
+
+@pytest.mark.parametrize(
+    "name", ["ill", "the illness", "a=b", '"q"', "it's", "l=3 k", "true", "3", "[x] y", "\\", "-x"]
+)
+def test_shown_promises_are_those_of_the_plan_whatever_the_columns_are_called(name: str) -> None:
+    secrets = tuple(Attribute(name=each, role=Role.SENSITIVE) for each in (name, "pay grade"))
+    models = (
+        shoal.KAnonymity(2),
+        shoal.DistinctLDiversity(name, 2),
+        shoal.TCloseness(name, 0.1234567),
+        shoal.BetaLikeness(name, 0.5, enhanced=True),
+        shoal.RecursiveLDiversity(name, c=2.5, l=3),
+        shoal.PSensitive([name, "pay grade"], p=2, k=2),
+    )
+    schema = Schema(attributes=(*SCHEMA.attributes[:1], *secrets))
+    plan = shoal.Plan(schema=schema, models=models, method=shoal.Anatomy(attribute=name))
+    words = shlex.split(shell(plan, "-people.csv").partition("shoal verify")[0].replace("\\\n", " "))
+    assert words[2] == "./-people.csv", "a file is no option"
+    options = ("--l", "--t", "--promise", "--option")
+    given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in options}
+    read = _models(2, given["--l"], given["--t"], given["--promise"], {"epsilon": None, "delta": None}, "anatomy")
+    assert set(read) == set(models)
+    assert _method("anatomy", read, given["--option"], None) == plan.method
+
+
+def test_a_shown_comparison_has_its_numbers_whole() -> None:
+    nothing = {"epsilon": [], "delta": 1e-6, "risk": "average", "utility": "queries"}
+    choice = nothing | {"k": [2, 1234567], "t": {"a=b": [0.1234567]}}
+    words = compared(choice, {"name": "people.csv"})["shell"]
+    assert "--k 2,1234567 " in words
+    assert "--t a=b=0.1234567 " in words
 
 
 @pytest.mark.parametrize(("model", "method"), PLANS, ids=repr)

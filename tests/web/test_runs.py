@@ -109,7 +109,8 @@ def test_the_shown_shell_commands_do_the_same(browser: Browser, table: str, tmp_
     run = browser.post(f"/api/tables/{table}/runs", json=choice).json()["id"]
     assert browser.wait(run)["state"] == "done"
     (tmp_path / "people.csv").write_bytes(people())
-    (tmp_path / "people.schema.toml").write_text(browser.get(f"/api/runs/{run}/schema.toml").text)
+    with zipfile.ZipFile(io.BytesIO(browser.get(f"/api/runs/{run}/schema.zip").content)) as archive:
+        archive.extractall(tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     script = browser.get(f"/api/runs/{run}").json()["shell"]
     done = subprocess.run(["sh", "-e"], input=script, cwd=tmp_path, env=os.environ | {"PATH": path}, text=True)
@@ -358,14 +359,16 @@ def test_the_plan_of_a_point_is_downloaded_and_used(
         assert browser.get(f"/api/runs/{comparison}/points/{number}/plan.zip").status_code in (404, 422)
 
 
-def test_a_plan_of_a_point_brings_its_hierarchies_along(browser: Browser) -> None:
+def test_a_plan_of_a_point_and_the_schema_bring_their_hierarchies_along(browser: Browser) -> None:
     example = browser.post("/api/tables/example").json()["id"]
     wanted = {"k": [5], "methods": ["generalize"]}
     run = browser.post(f"/api/tables/{example}/comparisons", json=wanted).json()["id"]
     assert browser.wait(run)["state"] == "done"
-    answer = browser.get(f"/api/runs/{run}/points/1/plan.zip")
-    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
-        assert {"plan.toml", "hierarchies/zip.csv"} <= set(archive.namelist())
+    for path, name in (("points/1/plan.zip", "plan.toml"), ("schema.zip", "discharges.schema.toml")):
+        answer = browser.get(f"/api/runs/{run}/{path}")
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            assert {name, "hierarchies/zip.csv"} <= set(archive.namelist())
+    assert f"/api/runs/{run}/schema.zip" in browser.get(f"/runs/{run}").text, "of then, not of now"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,6 +58,14 @@ def test_a_clients_name_is_shown_but_never_a_path(browser: Browser, name: str, t
     assert about["file"] == "source.csv"
     assert "/" not in about["name"]
     assert "<b>" not in browser.get("/").text
+
+
+@pytest.mark.parametrize("name", ["R&D [2024] 'a'=#1.csv", "-x.csv", f"{'x' * 240}.csv"])
+def test_commands_name_the_file_as_it_is_called(browser: Browser, name: str) -> None:
+    table = browser.open(name=quote(name))
+    plan = browser.post(f"/api/tables/{table}/plan", json=K2).json()
+    assert repr(name) in plan["python"]
+    assert shlex.split(plan["shell"])[2].removeprefix("./") == name
 
 
 def test_every_cell_is_escaped_on_every_page(browser: Browser, table: str, run: str) -> None:

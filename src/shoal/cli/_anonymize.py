@@ -319,7 +319,7 @@ def _plan(
 
     problems, wanted = Problems(), []
     for text in measures:
-        name, *pairs = _words(text) or [""]
+        name, *pairs = _WORDS.findall(text) or [""]
         wanted.append({"name": name, **_pairs("--measure", pairs, problems)} if pairs else name)
     words = {name: text for name, equals, text in (each.partition("=") for each in about) if equals and name}
     if len(words) != len(about):
@@ -357,7 +357,7 @@ def _models(
             else:
                 wanted.append((name, {"attribute": column, parameter: _value(value)}))
     for text in promises:
-        name, *pairs = _words(text) or [""]
+        name, *pairs = _WORDS.findall(text) or [""]
         wanted.append((name, _pairs("--promise", pairs, problems)))
     for name, parameters in wanted:
         try:
@@ -399,10 +399,9 @@ def _method(
     return methods.from_parameters(name, parameters)
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of an option; what stands in quotes, as names with spaces do, is held together."""
-    whole = text.count("'") % 2 == text.count('"') % 2 == 0
-    return re.findall(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", text) if whole else text.split()
+#: what stands between spaces; lists, and texts that begin with a quote, may have some inside
+_QUOTED = r"""(?<![^\s=\[,])(?:"(?:\\.|[^"\\])*"|'[^']*')"""
+_WORDS = re.compile(rf"(?:{_QUOTED}|(?<==)\[(?:{_QUOTED}|[^]])*\]|\S)+")
 
 
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:

@@ -248,7 +248,7 @@ class Repeated(Event):
     #: The identifiers, and how many different values each has.
     columns: tuple[str, ...]
     values: tuple[int, ...]
-    #: The records that were read.
+    #: The records that they were counted in: those that were not left out for missing values.
     records: int
 
     def describe(self) -> str:

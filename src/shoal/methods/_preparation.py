@@ -97,9 +97,7 @@ def preparation(schema: Schema, table: Table) -> list[Event]:
         events.append(Pseudonymized(columns=kept))
     repeated = repeated_identifiers(table)
     if repeated:
-        events.append(
-            Repeated(columns=tuple(repeated), values=tuple(repeated.values()), records=table.count() + table.left_out)
-        )
+        events.append(Repeated(columns=tuple(repeated), values=tuple(repeated.values()), records=table.count()))
     if table.left_out:
         columns = tuple(attribute.name for attribute in schema if attribute.missing is Missing.DROP)
         events.append(LeftOut(records=table.left_out, columns=columns))

@@ -289,7 +289,9 @@ def _named(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield from [(name, f"{counted(cells, 'cell')} suppressed")] if cells else []
     elif step.get("step") == "tables-trimmed":
         for names, levels in zip(step["tables"], step["levels"], strict=True):
-            yield from ((name, "generalised in some tables") for name, level in zip(names, levels, strict=True) if level)
+            yield from (
+                (name, "generalised in some tables") for name, level in zip(names, levels, strict=True) if level
+            )
     words = _FORMS.get(step.get("form", "")) if step.get("step") == "classed" else _DONE.get(step.get("step", ""))
     if words is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from shoal import Plan
 
 
+#: texts that TOML would read as nothing else
+_BARE = re.compile(r"(?!(?:true|false|inf|nan)$)[^\W\d_][\w-]*|\d+/\d+")
 _AS_FOUND: Mapping[str, str] = MappingProxyType({})
 
 
@@ -40,7 +43,6 @@ def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str
 def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
     """Return the commands that do what the plan says to the file ``name``, read as ``reading`` says."""
     from shoal import methods
-    from shoal.schema import toml_value
 
     words: list[tuple[str, str]] = []
     for model in plan.models:
@@ -55,14 +57,14 @@ def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
             case "t-closeness" if set(parameters) <= {"attribute", "t"}:
                 words.append(("--t", f"{parameters['attribute']}={parameters['t']}"))
             case _:
-                pairs = " ".join(f"{key}={value}" for key, value in parameters.items())
+                pairs = " ".join(f"{key}={_word(value)}" for key, value in parameters.items())
                 words.append(("--promise", f"{model.name} {pairs}".strip()))
     options = chosen(plan.method)
     words.append(("--method", plan.method.name))
     if methods.timed(type(plan.method)) and "time_limit" not in options:
         words.append(("--time-limit", "0"))
     for key, value in options.items():
-        words.append(("--option", f"{key}={value if isinstance(value, str) else toml_value(value)}"))
+        words.append(("--option", f"{key}={_word(value)}"))
     return _command("anonymize", name, reading, [*words, ("--output", "release")]) + "shoal verify release\n"
 
 
@@ -95,7 +97,7 @@ def _read(name: str, reading: Mapping[str, str]) -> str:
 
 def _command(what: str, name: str, reading: Mapping[str, str], words: Iterable[tuple[str, str]]) -> str:
     """Return a command on the file ``name``, one option per line."""
-    lines = [f"shoal {what} {shlex.quote(name)} --schema {shlex.quote(schema_name(name))}"]
+    lines = [f"shoal {what} {file_word(name)} --schema {shlex.quote(schema_name(name))}"]
     lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
     return " \\\n    ".join([*lines, *(f"{option} {shlex.quote(value)}" for option, value in words)]) + "\n"
 
@@ -107,7 +109,16 @@ def _asked(choice: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed(values: list[Any]) -> str:
-    return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)
+    return ",".join(str(value).removesuffix(".0") for value in values)
+
+
+def _word(value: Any) -> str:
+    """Return a parameter as `--promise` and `--option` read it: as TOML, or bare where it is plainly a text."""
+    from shoal.schema import toml_value
+
+    if isinstance(value, str) and _BARE.fullmatch(value):
+        return value
+    return toml_value(value)
 
 
 def chosen(method: Any) -> dict[str, Any]:
@@ -129,6 +140,11 @@ def _public(value: object) -> str:
 
     name = type(value).__name__
     return "shoal." if hasattr(shoal, name) else f"{type(value).__module__.rpartition('._')[0]}."
+
+
+def file_word(name: str) -> str:
+    """Return the name of a file as a word of a command, which must not be taken for an option."""
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def schema_name(name: str) -> str:

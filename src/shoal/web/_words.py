@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 from shoal import exact
 from shoal.report import ticks
 from shoal.schema import Flat, read_rule
+from shoal.web._commands import file_word
 
 NOTHING = "\N{EN DASH}"
 
@@ -76,7 +77,7 @@ def _bounds(found: re.Match[str]) -> str:
     return f"{kind}, {' and '.join(parts)}" if parts else kind
 
 
-_FILTERS: tuple[Callable[..., Any], ...] = (number, rule_words, share, size, ticks, when)
+_FILTERS: tuple[Callable[..., Any], ...] = (file_word, number, rule_words, share, size, ticks, when)
 #: every cell of the data is escaped here
 _environment = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -16,7 +14,7 @@ from shoal.web._commands import compared as commands
 from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
 from shoal.web.api.answers import RequestBody, RunAnswer
-from shoal.web.api.releases import exploration
+from shoal.web.api.releases import exploration, packed
 
 if TYPE_CHECKING:
     import shoal
@@ -69,15 +67,7 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
 def plan(here: Here, run: str, number: Number) -> Response:
     """Download the plan of a point with the hierarchy files that it names."""
     made = point_plan(here, run, number)
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("plan.toml", made.dumps())
-        for attribute in made.schema:
-            path = None if attribute.hierarchy is None else attribute.hierarchy.file
-            if path is not None:
-                file.write(made.schema.folder / path, path)
-    headers = {"content-disposition": f'attachment; filename="plan-{number}.zip"'}
-    return Response(archive.getvalue(), media_type="application/zip", headers=headers)
+    return packed(f"plan-{number}.zip", "plan.toml", made.dumps(), made.schema)
 
 
 def point_plan(here: Context, run: str, number: int) -> shoal.Plan:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import FileResponse, PlainTextResponse, StreamingResponse
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse, StreamingResponse
 
 from shoal.errors import DataError
 from shoal.web._commands import schema_name
 from shoal.web._context import Here, receive
-from shoal.web._jobs import EXPLORATION, KEY, PLAN, RELEASE
+from shoal.web._jobs import COMPARISON, EXPLORATION, KEY, PLAN, RELEASE
 from shoal.web._store import NotFound, now, read_json
 from shoal.web.api.answers import FileAnswer, VerificationAnswer
 from shoal.web.api.tables import UPLOAD
+
+if TYPE_CHECKING:
+    from shoal import Schema
 
 router = APIRouter()
 verifications = APIRouter()
@@ -67,19 +70,34 @@ def archive(here: Here, run: str) -> StreamingResponse:
     return StreamingResponse(_zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
 
 
-@router.get("/runs/{run}/schema.toml", response_class=PlainTextResponse)
-def schema_file(here: Here, run: str) -> PlainTextResponse:
-    """Return the schema that a run was made with, importance of the columns included."""
+@router.get("/runs/{run}/schema.zip", response_class=Response)
+def schema_file(here: Here, run: str) -> Response:
+    """Return the schema that a run was made with, importance of the columns included, and the files that it names."""
     import shoal
     from shoal import schema
 
     folder, about = here.store.runs.path(run), here.store.runs.about(run)
-    if not (folder / PLAN).is_file():
+    home, compared = here.store.tables.path(about["table"]), read_json(folder / COMPARISON)
+    if compared is not None:
+        made = schema.loads(compared["schema"], folder=home)
+    elif (folder / PLAN).is_file():
+        made = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=home).schema
+    else:
         raise NotFound("this run has no plan")
-    plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=here.store.tables.path(about["table"]))
-    name = schema_name(about["table_name"])
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"}
-    return PlainTextResponse(schema.dumps(plan.schema), headers=headers)
+    return packed("schema.zip", schema_name(about["table_name"]), schema.dumps(made), made)
+
+
+def packed(title: str, name: str, text: str, schema: Schema) -> Response:
+    """Return an archive of a text, to be called ``name``, and the hierarchy files that its schema names."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(name, text)
+        for attribute in schema:
+            path = None if attribute.hierarchy is None else attribute.hierarchy.file
+            if path is not None:
+                file.write(schema.folder / path, path)
+    headers = {"content-disposition": f'attachment; filename="{title}"'}
+    return Response(archive.getvalue(), media_type="application/zip", headers=headers)
 
 
 @router.get("/runs/{run}/pseudonym.key", response_class=FileResponse)

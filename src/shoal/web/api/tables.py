@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import gzip
 import io
-import re
 import shutil
 import struct
 import zipfile
@@ -62,7 +61,7 @@ def every_table(here: Here) -> list[dict[str, Any]]:
 async def upload(
     request: Request,
     here: Here,
-    name: Annotated[str, Query(min_length=1, max_length=200, description="the file's name; its ending counts")],
+    name: Annotated[str, Query(min_length=1, max_length=255, description="the file's name; its ending counts")],
     delimiter: Annotated[str | None, Query(max_length=1, description="of a CSV file; detected automatically")] = None,
     encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; detected automatically")] = None,
     decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; detected automatically")] = None,
@@ -332,5 +331,6 @@ def _profile(profile: Any) -> dict[str, Any]:
 
 
 def _shown(name: str) -> str:
-    """Return a client's file name without folders and control characters, for display alone."""
-    return re.sub(r"[^\w .,()+-]", "_", name.replace("\\", "/").rpartition("/")[2])[:120] or "table"
+    """Return a client's file name without folders and signs that nobody sees, for display and in commands."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(sign if sign.isprintable() and sign != "`" else "_" for sign in last) or "table"
