@@ -154,6 +154,8 @@ def test_a_rule_that_cannot_be_met_says_what_could_and_is_corrected(page: Any, a
     address = open_example(page, app)
     page.goto(f"{address}/promise")
     page.get_by_label("l for diagnosis").fill("90")
+    seconds = page.locator("[data-method=specialize] [name=time_limit]")
+    seconds.fill("")
     anonymise(page)
     page.get_by_text("This did not work").wait_for()
     alert = page.locator("section.problems")
@@ -161,6 +163,7 @@ def test_a_rule_that_cannot_be_met_says_what_could_and_is_corrected(page: Any, a
     assert "weaken the models" in alert.inner_text()
     page.get_by_role("link", name="Change the promise").click()
     expect(page.get_by_label("l for diagnosis")).to_have_value("90")  # what was asked is there to be changed
+    expect(seconds).to_have_value("")
     page.get_by_label("l for diagnosis").fill("2")
     anonymise(page)
     page.get_by_role("heading", name="Risk before and after").wait_for()
@@ -168,7 +171,9 @@ def test_a_rule_that_cannot_be_met_says_what_could_and_is_corrected(page: Any, a
 
 def test_a_wrong_number_is_told_while_it_is_typed(page: Any, app: App) -> None:
     page.goto(f"{open_example(page, app)}/promise")
+    expect(page.locator("#shell")).to_contain_text("--k 5")
     page.get_by_label("k: people who look alike").fill("0")
+    expect(page.locator("#shell")).to_be_empty()  # commands of another choice are worse than none
     field = page.get_by_label("k: people who look alike")
     expect(field).to_have_attribute("aria-invalid", "true")
     page.get_by_text("must be a whole number, 1 or more; got 0").wait_for()

@@ -15,7 +15,7 @@ from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
 from shoal.web.api.answers import RequestBody, RunAnswer
-from shoal.web.api.plans import PlanChoice, make_plan
+from shoal.web.api.plans import PlanChoice, choice_of, make_plan
 from shoal.web.api.vaults import opened
 
 router = APIRouter()
@@ -48,7 +48,7 @@ def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
         paid = {"account": choice.account, "cost": str(bill.loss)}
     about = {
         "kind": "release",
-        "choice": choice.model_dump(exclude={"account"}),
+        "choice": choice.model_dump(exclude={"account"}) | {"method": choice_of(plan)["method"]},
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,

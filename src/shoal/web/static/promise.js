@@ -24,13 +24,13 @@ function value(input) {
 const parameters = (place) =>
   Object.fromEntries([...place.querySelectorAll("[data-parameter]")].map((input) => [input.name, value(input)]).filter(([, v]) => v !== undefined));
 
-/** Give the fields of a model or a method what an earlier run had there. */
+/** Give the fields of a model or a method what an earlier run had there, and else what they begin with; no time limit was given where none is named. */
 function fill(place, given) {
   for (const input of place.querySelectorAll("[data-parameter]")) {
-    if (!(input.name in given)) continue;
-    if (input.type === "checkbox") input.checked = Boolean(given[input.name]);
-    else if (input.multiple) for (const option of input.options) option.selected = given[input.name].includes(option.value);
-    else input.value = given[input.name] ?? "";
+    const known = input.name in given;
+    if (input.type === "checkbox") input.checked = known ? Boolean(given[input.name]) : input.defaultChecked;
+    else if (input.tagName === "SELECT") for (const option of input.options) option.selected = known ? [given[input.name] ?? ""].flat().map(String).includes(option.value) : option.defaultSelected;
+    else input.value = known ? given[input.name] ?? "" : input.name === "time_limit" ? "" : input.defaultValue;
   }
 }
 
@@ -86,7 +86,10 @@ function preset(input) {
 /** Fill the form with what an earlier run was asked for. */
 function restore(choice) {
   if (!choice) return;
-  own("k").value = "";
+  for (const name of ["k", "epsilon"]) own(name).value = "";
+  extra.replaceChildren();
+  for (const row of secrets) for (const name of ["l", "t"]) row.querySelector(`[name=${name}]`).value = "";
+  form.querySelector("[name=preset][value=own]").checked = true;
   for (const { model, parameters: given } of choice.promises) {
     const row = secrets.find((each) => each.dataset.secret === given.attribute);
     if (["k-anonymity", "probabilistic-k-anonymity"].includes(model) && !own("k").value) own("k").value = given.k;
@@ -134,6 +137,7 @@ async function check() {
     for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = found[name];
   } catch (error) {
     if (mine !== asked) return;
+    for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = "";
     mark(error.fields);
     if (keeps().private === "yes" && !own("epsilon").value) show({ problems: [`fill in epsilon: ${own("method").value} is for differential privacy`] }, place);
     else if (error.fields) show({ problems: ["something above is not right yet"] }, place);
@@ -160,8 +164,6 @@ extra.addEventListener("click", (event) => {
 document.querySelector("#plan-file").addEventListener("change", async (event) => {
   clear();
   try {
-    extra.replaceChildren();
-    for (const row of secrets) for (const name of ["l", "t"]) row.querySelector(`[name=${name}]`).value = "";
     restore(await call("POST", `/api/tables/${table}/plan/file`, event.target.files[0]));
     arrange();
     check();
