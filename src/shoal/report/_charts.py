@@ -169,7 +169,7 @@ def _advance(sign: str) -> float:
         return 12.5
     if sign in " .,:;'|!()[]{}/\\Iijlftr-*":
         return 5.0
-    return 11.0 if sign in "mwMW@%…" else 8.7 if sign.isupper() else 7.6
+    return 11.0 if sign in "mwMW@%…<>=+~" else 8.7 if sign.isupper() else 7.6
 
 
 def _left(labels: Sequence[str]) -> int:
@@ -320,7 +320,7 @@ def cross_chart(found: CrossTable) -> Chart:
         for place, (title, table) in enumerate((("before", found.original), ("after", found.released)))
     ]
     names = [
-        element("text", shortened(name, 17), x=_ROWS - 6, y=20 + tall * row + tall / 2 + 4, text_anchor="end")
+        element("text", _fitting(name, _ROWS - 8), x=_ROWS - 6, y=20 + tall * row + tall / 2 + 4, text_anchor="end")
         for row, name in enumerate(found.rows)
     ]
     return Chart(
@@ -362,7 +362,7 @@ def _panel(
     return join(
         element("text", title, x=left, y=13),
         cells,
-        (element("text", shortened(name, 18), x=x, y=foot, text_anchor=anchor) for name, x, anchor in ends),
+        (element("text", _fitting(name, _SIDE / 2 - 4), x=x, y=foot, text_anchor=anchor) for name, x, anchor in ends),
     )
 
 

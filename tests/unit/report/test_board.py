@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +15,10 @@ import pytest
 import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.report import REPORT, board_report, render_html, render_text
-from shoal.report._charts import _advance, _fitting, _left
+from shoal.report._charts import _advance, _fitting, _left, cross_chart
 from shoal.report._gather import _MEANINGS
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
+from shoal.utility import CrossTable
 
 ABOUT = shoal.About(
     title="Visits <2024>",
@@ -153,3 +156,13 @@ def test_a_label_is_cut_at_its_far_end_alone(label: str) -> None:
     assert label.startswith(shown.removesuffix("…"))
     if label.startswith("2024"):
         assert shown == label
+
+
+def test_labels_of_two_columns_together_fit_beside_and_below_the_picture() -> None:
+    wide, shares = ("W" * 17, "<img src=x onerror=alert(1)>"), ((0.2, 0.3), (0.4, 0.1))
+    drawn = cross_chart(CrossTable(columns=("a", "b"), rows=wide, across=wide, original=shares, released=shares))
+    labels = re.findall(r"<text[^>]*>([^<]*…)</text>", str(drawn.content))
+    assert len(labels) == 6
+    beside, below = [sum(map(_advance, html.unescape(each))) for each in labels[:2]], labels[2:]
+    assert max(beside) <= 102
+    assert max(sum(map(_advance, html.unescape(each))) for each in below) <= 121
