@@ -60,6 +60,14 @@ def test_a_clients_name_is_shown_but_never_a_path(browser: Browser, name: str, t
     assert "<b>" not in browser.get("/").text
 
 
+def test_what_was_done_to_read_a_file_is_said(browser: Browser) -> None:
+    odd = browser.draft("Straße;;Straße\n1;ü;x\n2;ö;y\n".encode("cp1252"), "odd.csv")
+    page = browser.get(f"/tables/{odd}").text
+    assert "odd.csv: 2 columns have no name or a duplicate one and were renamed" in page
+    assert "Read with encoding Windows-1252" in page
+    assert "Read with" not in browser.get(f"/tables/{browser.draft()}").text, "as nearly all files are"
+
+
 @pytest.mark.parametrize("name", ["R&D [2024] 'a'=#1.csv", "-x.csv", f"{'x' * 240}.csv"])
 def test_commands_name_the_file_as_it_is_called(browser: Browser, name: str) -> None:
     table = browser.open(name=quote(name))

@@ -45,6 +45,7 @@ class TableAnswer(_Answer):
     columns: list[ProfileAnswer]
     read_as: dict[str, str] = Field(default={}, description="what was detected about how a CSV file is written")
     reading: dict[str, str] = Field(default={}, description="what a person said about that")
+    notes: list[str] = Field(default=[], description="what else to know, such as columns that were given names")
 
 
 class RecordsAnswer(_Answer):

@@ -277,7 +277,8 @@ def _draft(
                 few = f"this table has {len(table.columns):,} columns; the app shows at most {MOST_COLUMNS:,}"
                 raise DataError(few, hint=_CLI)
             profiles = tables.profile(table, date_format=dates)
-            notes = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
+            read_as = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
+            notes = [each.replace(file, source["name"]) for each in table.notes]
     except DataError as error:
         here.opened.forget(folder)
         # the file has a name of ours here, which would tell the user nothing
@@ -290,7 +291,8 @@ def _draft(
         "created": now(),
         "content": digest(folder / file)[0],
         "records": profiles[0].records,
-        "read_as": notes,
+        "read_as": read_as,
+        "notes": notes,
         "columns": [_profile(each) | {"reason": drafted.reasons[each.name]} for each in profiles],
     }
     here.store.tables.note(identity, about)
