@@ -99,6 +99,7 @@ async function estimate() {
 }
 let timer;
 form.addEventListener("input", () => {
+  show([]);
   arrange();
   form.querySelector("[type=submit]").disabled = true;
   clearTimeout(timer);

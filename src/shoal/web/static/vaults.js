@@ -27,8 +27,10 @@ when("#admit", async (form) => {
   const place = document.querySelector("#token");
   const done = make("button", { type: "button" }, "I have passed it on");
   done.addEventListener("click", () => location.reload());
-  place.replaceChildren(make("p", {}, `The token of ${name}, shown once and stored nowhere:`), make("pre", { tabindex: "0" }, token), done);
+  const copied = make("div", { class: "copy" }, make("pre", { tabindex: "0" }, token), make("button", { type: "button", "data-copy": "" }, "Copy"));
+  place.replaceChildren(make("p", {}, `The token of ${name}, shown once and stored nowhere:`), copied, make("p", {}, done));
   place.hidden = false;
+  form.hidden = true; // the next token would take the place of this one
 });
 for (const button of document.querySelectorAll("[data-dismiss]")) {
   button.addEventListener("click", () => busy(button, async () => {
