@@ -223,11 +223,22 @@ def test_the_risk_of_a_large_table_is_measured_while_its_page_is_there(browser: 
     assert "stand out?" in browser.get(f"/tables/{table}/risk").text
 
 
+def test_sets_of_values_that_were_not_looked_for_are_not_said_to_be_none(browser: Browser) -> None:
+    lines = [",".join(f"town{j}" for j in range(9)), *(",".join(f"{i * (j + 3) % 5}" for j in range(9)) for i in range(9))]
+    table = browser.draft("\n".join(lines).encode())
+    columns = [{"role": "quasi-identifier"}] * 9
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
+    assert len(browser.get(f"/api/tables/{table}/risk").json()["special"]["by_size"]) == 3
+    assert "have a set of at most 3 values that no other record has" in browser.get(f"/tables/{table}/risk").text
+
+
 def test_special_uniques_are_shown_and_the_risk_of_every_record_is_a_file_without_values(browser: Browser) -> None:
     table = browser.open()
     found = browser.get(f"/api/tables/{table}/risk").json()["special"]
     assert found["scored"] == 40
-    assert "What makes people stand out" in browser.get(f"/tables/{table}/risk").text
+    page = browser.get(f"/tables/{table}/risk").text
+    assert "What makes people stand out" in page
+    assert "have a set of values that no other record has" in page
     answer = browser.get(f"/api/tables/{table}/risk/records.csv")
     assert answer.status_code == 200
     assert answer.headers["content-disposition"].startswith("attachment")

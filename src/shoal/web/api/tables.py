@@ -238,7 +238,9 @@ def _special(table: Table, records: int) -> dict[str, Any] | None:
 
     if not 0 < records <= _SCORED or table.schema is None or not table.schema.quasi_identifiers:
         return None
-    return dataclasses.asdict(shoal.special_uniques(table, largest=_largest(table)))
+    largest = _largest(table)
+    found = dataclasses.asdict(shoal.special_uniques(table, largest=largest))
+    return found | {"by_size": found["by_size"][:largest]}
 
 
 def _largest(table: Table) -> int | None:
