@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import pytest
 
 from shoal.errors import DataError
-from shoal.web._pages import verdict
 from shoal.web.api import projects
 
 from .conftest import CANARY, K2, OCTETS, Browser
@@ -94,11 +93,14 @@ def test_what_is_no_project_is_told(browser: Browser, table: str, content: bytes
     assert browser.get(f"/api/tables/{table}/schema").json() == before
 
 
-def test_the_verdict_names_what_was_erased(browser: Browser, run: str) -> None:
-    found = browser.get(f"/api/runs/{run}/exploration").json()
-    top = [len(examples) - 1 for examples in found["search"]["examples"]]
-    found["search"]["levels"] = [top[0], 0]
-    assert verdict(found)["erased"] == ["age"]
+def test_the_verdict_comes_first_and_says_what_needs_attention(browser: Browser, table: str, run: str) -> None:
+    all_alike = {"promises": [{"model": "k-anonymity", "parameters": {"k": 40}}]}
+    erased = browser.post(f"/api/tables/{table}/runs", json=all_alike).json()["id"]
+    assert browser.wait(erased)["state"] == "done"
+    assert (
+        "<code><bdi>age</bdi></code> is <code><bdi>*</bdi></code> in every record."
+        in browser.get(f"/runs/{erased}").text
+    )
     text = browser.get(f"/runs/{run}").text
     assert text.index("Who is protected") < text.index("Risk before and after")
     assert "40 stood alone in what others may know; in the release 0 do." in text

@@ -224,8 +224,9 @@ def test_the_risk_of_a_large_table_is_measured_while_its_page_is_there(browser: 
 
 
 def test_sets_of_values_that_were_not_looked_for_are_not_said_to_be_none(browser: Browser) -> None:
-    lines = [",".join(f"town{j}" for j in range(9)), *(",".join(f"{i * (j + 3) % 5}" for j in range(9)) for i in range(9))]
-    table = browser.draft("\n".join(lines).encode())
+    names = ",".join(f"town{j}" for j in range(9))
+    rows = [",".join(f"{i * (j + 3) % 5}" for j in range(9)) for i in range(9)]
+    table = browser.draft("\n".join([names, *rows]).encode())
     columns = [{"role": "quasi-identifier"}] * 9
     assert browser.put(f"/api/tables/{table}/schema", json={"columns": columns}).status_code == 200
     assert len(browser.get(f"/api/tables/{table}/risk").json()["special"]["by_size"]) == 3

@@ -42,6 +42,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         ],
         "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
         "steps": [event.describe() for event in release.guarantee.events],
+        "attention": list(release.attention),
         "measures": {name: _number(value) for name, value in ({**release.measures, "loss": _loss(release)}).items()},
         "before": dataclasses.asdict(_before(release)),
         "after": dataclasses.asdict(release.after),

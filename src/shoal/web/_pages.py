@@ -266,8 +266,8 @@ def _of(here: Context, table: str) -> dict[str, Any]:
 # what came of a run, in a few figures and words: first on its page, and beside other runs
 
 
-def verdict(found: dict[str, Any]) -> dict[str, Any]:
-    """Return, from what there is to see of a release, what changed for people, what was lost, and what was erased."""
+def verdict(found: dict[str, Any]) -> dict[str, str]:
+    """Return, from what there is to see of a release, what changed for people and what was lost."""
     before, after = found["before"], _found_after(found)
     left_out = max(before["records"] - found["after"]["records"], 0)
     loss = found["measures"].get("loss")
@@ -276,7 +276,6 @@ def verdict(found: dict[str, Any]) -> dict[str, Any]:
     return {
         "alone": _alone(found, before, after),
         "lost": "; ".join(lost) + "." if lost else "Nothing was left out.",
-        "erased": _erased(found["search"]),
     }
 
 
