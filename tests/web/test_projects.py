@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from shoal.errors import DataError
+from shoal.web._pages import figures, verdict
 from shoal.web.api import projects
 
 from .conftest import CANARY, K2, OCTETS, Browser
@@ -101,6 +102,11 @@ def test_the_verdict_comes_first_and_says_what_needs_attention(browser: Browser,
         "<code><bdi>age</bdi></code> is <code><bdi>*</bdi></code> in every record."
         in browser.get(f"/runs/{erased}").text
     )
+    found = browser.get(f"/api/runs/{run}/exploration").json()
+    found["tables"] = [{"records": records} for records in (0, 9, 31)]
+    assert verdict(found)["lost"].startswith("Each of the 3 tables has 0 to 31 of 40 records")
+    assert "in the table where people are easiest to find 0 do" in verdict(found)["alone"]
+    assert dict(figures(found))["Records released"] == "each of 3 tables has 0 to 31"
     text = browser.get(f"/runs/{run}").text
     assert text.index("Who is protected") < text.index("Risk before and after")
     assert "40 stood alone in what others may know; in the release 0 do." in text

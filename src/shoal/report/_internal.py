@@ -235,7 +235,9 @@ def _node(node: LatticeNode, *, chosen: bool, place: tuple[float, float]) -> Htm
     kind = "step" if node.value is None else "released"
     ring = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=12, class_="ring") if chosen else Html("")
     dot = element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=5, class_=kind)
-    label = element("text", "chosen", x=f"{x + 16:.1f}", y=f"{y + 4:.1f}") if chosen else Html("")
+    # above its node, or below one of the first row: beside it stand others
+    beyond = f"{y - 16 if y > _ROW else y + 26:.1f}"
+    label = element("text", "chosen", x=f"{x:.1f}", y=beyond, text_anchor="middle") if chosen else Html("")
     return element("g", element("title", said), ring, dot, label, class_="mark", data_levels=_levels(node))
 
 

@@ -272,20 +272,23 @@ def verdict(found: dict[str, Any]) -> dict[str, str]:
     left_out = max(before["records"] - found["after"]["records"], 0)
     loss = found["measures"].get("loss")
     lost = [f"{number(left_out)} of {number(before['records'])} records were left out"] if left_out else []
+    if several := _several(found):
+        lost = [f"Each of the {several} of {number(before['records'])} records"]
     lost += [f"{share(loss)} of the detail is gone, by the measure loss"] if loss is not None else []
     return {
         "alone": _alone(found, before, after),
         "lost": "; ".join(lost) + "." if lost else "Nothing was left out.",
+        "after": "After, in the table where people are easiest to find" if several else "After",
     }
 
 
 def figures(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the figures by which runs are compared, each with its title."""
     before, after = found["before"], _found_after(found)
-    loss = found["measures"].get("loss")
+    loss, several = found["measures"].get("loss"), _several(found)
     return [
-        ("Records released", number(found["after"]["records"])),
-        ("Records left out", number(max(before["records"] - found["after"]["records"], 0))),
+        ("Records released", f"each of {several}" if several else number(found["after"]["records"])),
+        ("Records left out", number(None if several else max(before["records"] - found["after"]["records"], 0))),
         ("Smallest group of people who look alike", number(after.get("fewest") or after["smallest"])),
         ("People who stand alone", number(after["unique"])),
         ("Highest risk of being found", share(after["prosecutor"])),
@@ -301,13 +304,22 @@ def _alone(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
     people = found.get("people")
     if not people:
         first, last = before["unique"], after["unique"]
-        return f"{number(first)} stood alone in what others may know; in the release {number(last)} do."
+        where = "the table where people are easiest to find" if _several(found) else "the release"
+        return f"{number(first)} stood alone in what others may know; in {where} {number(last)} do."
     first, last = (each["persons"]["certain"] for each in people)
     whole = number(people[0]["persons"]["number"])
     return (
         f"{number(first)} of {whole} persons stood alone in what others may know of one of their records; in the "
         f"release {number(last)} do."
     )
+
+
+def _several(found: dict[str, Any]) -> str:
+    """Say how many records the tables of a release have, where there are several that stand for themselves."""
+    sizes = [each["records"] for each in found.get("tables", ())]
+    if len(sizes) < 2 or found["mixed"]:
+        return ""
+    return f"{len(sizes)} tables has {number(min(sizes))} to {number(max(sizes))}"
 
 
 def _found_after(found: dict[str, Any]) -> dict[str, Any]:

@@ -373,6 +373,9 @@ def test_a_release_in_memory_draws_its_lattice_with_the_chosen_node_ringed() -> 
     circles = [each.get("class") for each in picture.iter("{http://www.w3.org/2000/svg}circle")]
     assert circles.count("ring") == 1
     assert len(circles) == 1 + len(made.search.lattice.values)
+    (label,) = (float(each.get("y", 0)) for each in picture.iter("{http://www.w3.org/2000/svg}text"))
+    rows = {float(each.get("cy", 0)) for each in picture.iter("{http://www.w3.org/2000/svg}circle")}
+    assert min(abs(label - 5 - row) for row in rows) > 12, "no node stands where the label does"
     assert made.plot.class_sizes().header == ("class size", "original", "released")
     assert made.plot.column("town").header == ("value", "records", "share")
     beside = made.plot.column("town", table)
