@@ -40,6 +40,8 @@ def test_a_release_is_paid_before_it_appears_and_refused_when_nothing_is_left(br
     assert (run.json()["account"], run.json()["cost"]) == (account, "epsilon 2, delta 0.001")
     assert browser.wait(run.json()["id"])["state"] == "done"
     found = browser.get(f"/api/accounts/{account}").json()
+    assert f"--account {found['folder']} " in run.json()["shell"]
+    assert f"account=shoal.Account.open({found['folder']!r})" in run.json()["python"]
     assert found["left"] == "epsilon 1, delta 0.009"
     assert any("release by truthful" in each["what"] for each in found["history"])
     certificate = json.loads(browser.get(f"/api/runs/{run.json()['id']}/files/certificate.json").content)
@@ -66,6 +68,9 @@ def test_accounts_that_are_not_there_or_cannot_count_are_refused(browser: Browse
     assert browser.post(f"/api/tables/{table}/runs", json=wanted("../..")).status_code in (404, 422)
     assert browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "-1"}).status_code == 422
     account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "5"}).json()["id"]
+    short = browser.post(f"/api/tables/{table}/runs", json=wanted(account, "1")).json()
+    assert "and epsilon 5, delta 0 is left" in short["problems"][0]
+    assert "use a smaller delta" in short["hint"]
     crowd = {"promises": [{"model": "k-anonymity", "parameters": {"k": 2}}], "account": account}
     assert browser.post(f"/api/tables/{table}/runs", json=crowd).status_code == 422
 

@@ -221,10 +221,12 @@ class Bill:
             yield
         except BudgetSpent:
             left = self.account.standing.left
+            none = ", delta 0" if self.loss.delta and not left.delta else ""
+            less = "delta, or give the account more" if self.loss.delta > left.delta else "epsilon"
             raise AccountSpent(
-                f"the budget of the account `{self.account.folder.name}` is not enough for this release: it would cost "
-                f"{self.loss}, and {left} is left; nothing was spent.",
-                hint="use a smaller epsilon; shoal account show lists what was spent, and on what",
+                f"the budget of the account is not enough for this release: it would cost {self.loss}, and "
+                f"{left}{none} is left; nothing was spent.",
+                hint=f"use a smaller {less}; shoal account show lists what was spent, and on what",
             ) from None
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,29 +19,31 @@ _BARE = re.compile(r"(?!(?:true|false|inf|nan)$)[^\W\d_][\w-]*|\d+/\d+")
 _AS_FOUND: Mapping[str, str] = MappingProxyType({})
 
 
-def repeated(plan: Plan, source: Mapping[str, Any]) -> dict[str, str]:
-    """Return the script and the commands that do what the plan says to an uploaded table."""
+def repeated(plan: Plan, source: Mapping[str, Any], account: Path | None = None) -> dict[str, str]:
+    """Return the script and the commands that do what the plan says to an uploaded table, paid for by the account."""
     name, reading = source["name"], source.get("reading", {})
-    return {"python": python(plan, name, reading), "shell": shell(plan, name, reading)}
+    return {"python": python(plan, name, reading, account), "shell": shell(plan, name, reading, account)}
 
 
-def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
+def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND, account: Path | None = None) -> str:
     """Return a script that does what the plan says to the file ``name``, read as ``reading`` says."""
     promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen(plan.method).items())
+    payer = "" if account is None else f"    account=shoal.Account.open({str(account)!r}),\n"
     return (
         f"{_read(name, reading)}"
         "release = shoal.anonymize(\n"
         "    table,\n"
         f"{promises}"
         f"    method={_public(plan.method)}{type(plan.method).__name__}({options}),\n"
+        f"{payer}"
         ")\n"
         "print(release)\n"
         'release.write("release")\n'
     )
 
 
-def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
+def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND, account: Path | None = None) -> str:
     """Return the commands that do what the plan says to the file ``name``, read as ``reading`` says."""
     from shoal import methods
 
@@ -65,6 +68,7 @@ def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND) -> str:
         words.append(("--time-limit", "0"))
     for key, value in options.items():
         words.append(("--option", f"{key}={_word(value)}"))
+    words += [] if account is None else [("--account", str(account))]
     return _command("anonymize", name, reading, [*words, ("--output", "release")]) + "shoal verify release\n"
 
 

@@ -16,8 +16,9 @@ from shoal.web._context import Context, Here
 from shoal.web._jobs import PLAN, RELEASE
 from shoal.web._store import NotFound, read_json, write_json
 from shoal.web.api.answers import CombinationAnswer, PredictionAnswer, RequestBody, RunAnswer, UsefulnessAnswer
+from shoal.web.api.plans import PlanChoice
 from shoal.web.api.releases import exploration
-from shoal.web.api.runs import RunChoice, start
+from shoal.web.api.runs import start
 
 if TYPE_CHECKING:
     from shoal import Plan, Table
@@ -44,7 +45,7 @@ class NodeChoice(RequestBody):
 def apply(here: Here, run: str, node: NodeChoice) -> dict[str, Any]:
     """Make a release like that of a run, with these levels: a new run, which keeps or refuses the same promise."""
     about = here.store.runs.about(run)
-    choice = RunChoice.model_validate(about.get("choice") or {"promises": []})
+    choice = PlanChoice.model_validate(about.get("choice") or {"promises": []})
     if choice.method.name != "generalize" or choice.method.parameters.get("links") == "kept":
         raise DataError("only runs of `generalize` have nodes that can be applied")
     parameters = choice.method.parameters | {"levels": node.levels}
@@ -58,7 +59,7 @@ def one_level(here: Here, run: str) -> dict[str, Any]:
     about = here.store.runs.about(run)
     if not has_levels(about):
         raise DataError("only methods that make values coarser have levels to search")
-    choice = RunChoice.model_validate(about["choice"])
+    choice = PlanChoice.model_validate(about["choice"])
     kept = {name: choice.method.parameters[name] for name in _LIKEWISE if name in choice.method.parameters}
     method = choice.method.model_copy(update={"name": "generalize", "parameters": kept})
     return start(here, about["table"], choice.model_copy(update={"method": method}))

@@ -58,6 +58,9 @@ class PlanChoice(RequestBody):
     measures: list[str] = Field(default=["loss"], max_length=20)
     weights: dict[str, float] = Field(default={}, description="importance of columns by name, instead of the schema's")
     columns: str | None = Field(default=None, max_length=64, description="the version of the schema that was looked at")
+    account: str | None = Field(
+        default=None, max_length=64, description="of a private release: the account that pays before anything is drawn"
+    )
 
 
 @router.get("/catalogue")
@@ -80,7 +83,13 @@ def catalogue() -> dict[str, Any]:
 def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
-    return {"plan": made.dumps(), **repeated(made, here.store.tables.about(table))}
+    return {"plan": made.dumps(), **commands(here, table, choice, made)}
+
+
+def commands(here: Context, table: str, choice: PlanChoice, plan: Plan) -> dict[str, str]:
+    """Return the script and the shell commands of a choice, and of whoever pays for it."""
+    account = None if choice.account is None else here.account(choice.account)
+    return repeated(plan, here.store.tables.about(table), account)
 
 
 def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:

@@ -11,11 +11,10 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
 from shoal.web.api.answers import RequestBody, RunAnswer
-from shoal.web.api.plans import PlanChoice, choice_of, make_plan
+from shoal.web.api.plans import PlanChoice, choice_of, commands, make_plan
 from shoal.web.api.vaults import opened
 
 router = APIRouter()
@@ -29,16 +28,8 @@ def every_run(here: Here, table: str | None = None) -> list[dict[str, Any]]:
     return [about | {"status": status(here.store.runs.path(about["id"]))} for about in here.runs(table)]
 
 
-class RunChoice(PlanChoice):
-    """What to promise and how to get there, and who pays for it."""
-
-    account: str | None = Field(
-        default=None, max_length=64, description="of a private release: the account that pays before anything is drawn"
-    )
-
-
 @router.post("/tables/{table}/runs", status_code=201, response_model=RunAnswer)
-def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
+def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Anonymise a table; the answer comes at once, the work goes on. What an account does not allow is refused now."""
     plan = make_plan(here, table, choice)
     paid: dict[str, Any] = {}
@@ -52,7 +43,7 @@ def start(here: Here, table: str, choice: RunChoice) -> dict[str, Any]:
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
-        **repeated(plan, here.store.tables.about(table)),
+        **commands(here, table, choice, plan),
         **paid,
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})

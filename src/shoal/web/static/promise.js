@@ -56,7 +56,8 @@ function gather() {
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
-  return { promises, method, weights, columns: form.dataset.columns };
+  const account = epsilon !== undefined && own("account").value ? { account: own("account").value } : {};
+  return { promises, method, weights, columns: form.dataset.columns, ...account };
 }
 
 function add(model, given = {}) {
@@ -195,13 +196,13 @@ document.querySelector("#open-account").addEventListener("click", (event) => {
     const made = await call("POST", `/api/tables/${table}/accounts`, { epsilon, ...(delta && { delta }) });
     own("account").append(make("option", { value: made.id, selected: "" }, `account of ${made.name}: ${made.left} left of ${made.budget}`));
     own("account").value = made.id;
+    check();
   });
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   busy(form.querySelector("[type=submit]"), async () => {
-    const account = own("epsilon").value && own("account").value ? { account: own("account").value } : {};
-    const run = await call("POST", `/api/tables/${table}/runs`, { ...gather(), ...account });
+    const run = await call("POST", `/api/tables/${table}/runs`, gather());
     location.assign(`/runs/${run.id}`);
   });
 });
