@@ -40,8 +40,10 @@ def test_a_release_is_paid_before_it_appears_and_refused_when_nothing_is_left(br
     assert (run.json()["account"], run.json()["cost"]) == (account, "epsilon 2, delta 0.001")
     assert browser.wait(run.json()["id"])["state"] == "done"
     found = browser.get(f"/api/accounts/{account}").json()
-    assert f"--account {found['folder']} " in run.json()["shell"]
-    assert f"account=shoal.Account.open({found['folder']!r})" in run.json()["python"]
+    assert "--account ACCOUNT " in run.json()["shell"]
+    shown = browser.post(f"/api/tables/{table}/plan", json=wanted(account)).json()
+    assert f"--account {found['folder']} " in shown["shell"]
+    assert f"account=shoal.Account.open({found['folder']!r})" in shown["python"]
     assert found["left"] == "epsilon 1, delta 0.009"
     assert any("release by truthful" in each["what"] for each in found["history"])
     certificate = json.loads(browser.get(f"/api/runs/{run.json()['id']}/files/certificate.json").content)

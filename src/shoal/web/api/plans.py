@@ -83,13 +83,8 @@ def catalogue() -> dict[str, Any]:
 def plan(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Check a choice against the schema and return its plan file and the equivalent Python and shell."""
     made = make_plan(here, table, choice)
-    return {"plan": made.dumps(), **commands(here, table, choice, made)}
-
-
-def commands(here: Context, table: str, choice: PlanChoice, plan: Plan) -> dict[str, str]:
-    """Return the script and the shell commands of a choice, and of whoever pays for it."""
     account = None if choice.account is None else here.account(choice.account)
-    return repeated(plan, here.store.tables.about(table), account)
+    return {"plan": made.dumps(), **repeated(made, here.store.tables.about(table), account)}
 
 
 def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:

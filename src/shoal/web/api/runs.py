@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from shoal.web._commands import repeated
 from shoal.web._context import Here
 from shoal.web._jobs import ENDED, status
 from shoal.web.api.answers import RequestBody, RunAnswer
-from shoal.web.api.plans import PlanChoice, choice_of, commands, make_plan
+from shoal.web.api.plans import PlanChoice, choice_of, make_plan
 from shoal.web.api.vaults import opened
 
 router = APIRouter()
@@ -43,7 +45,8 @@ def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
-        **commands(here, table, choice, plan),
+        # runs are listed and saved in projects, where no path of this machine belongs
+        **repeated(plan, here.store.tables.about(table), Path("ACCOUNT") if paid else None),
         **paid,
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})
