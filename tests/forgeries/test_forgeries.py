@@ -384,7 +384,18 @@ def _more_suppressed_than_there_were(folder: Path) -> None:
     forger.edit(folder, worse)
 
 
+def _two_records_exchanged(folder: Path) -> None:
+    def exchanged(rows: pa.Table) -> pa.Table:
+        records = rows.to_pylist()
+        place = max(i for i in range(len(records) - 1) if records[i] != records[i + 1])
+        return rows.take([*range(place), place + 1, place, *range(place + 2, len(records))])
+
+    _rewrite(folder, _data(folder), exchanged)
+    forger.edit(folder, lambda c: None)
+
+
 FORGERIES = [
+    _two_records_exchanged,
     _column_added,
     _column_dropped,
     _column_renamed,

@@ -100,6 +100,15 @@ def _left_out(folder: Path) -> None:
     forger.edit(folder, lambda content: content.update(files=[x for x in content["files"] if x["name"] != COPY]))
 
 
+def _exchanged(folder: Path) -> None:
+    """Let each of the two parts, and of their copies, take the name of the other."""
+    for second in (folder / PART, folder / COPY):
+        first = second.with_name(second.name.replace("1.", "0."))
+        third = second.rename(second.with_name("third"))
+        first.rename(second)
+        third.rename(first)
+
+
 FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a part is gone": (lambda folder: (folder / PART).unlink(), "the file is missing"),
     "a part too many": (
@@ -118,6 +127,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: _rewritten(folder, lambda rows: rows.replace_schema_metadata({"who": "Ann"})),
         "it holds more than records",
     ),
+    "parts in another order": (_exchanged, "an order that is not the one of their values"),
     "numbers with a gap": (_renumbered, "not a file that a release of this plan has"),
     "a copy of half of the records": (_left_out, "not the records of data.parquet"),
     "a folder beside": (lambda folder: (folder / "more").mkdir(), "not a folder of a release"),

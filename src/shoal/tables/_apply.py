@@ -61,7 +61,7 @@ def apply(
     not among the kept ones is never released, even if the source changed after it was encoded.
     """
     chosen = _columns(table, encoded, keep, key)
-    lookup = Lookup.of(encoded, recoding)
+    lookup = Lookup.of(encoded, recoding, chosen)
     with quiet(table.source.name):
         records = pseudonyms(table, lookup.join(table), chosen, key)
         expression = _released(table, lookup, records, chosen)
@@ -95,18 +95,21 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
     """
     packing, words = lookup.words(records)
     columns = {column.name: (j, column) for j, column in lookup.released.items()}
-    carried: dict[str, Any] = dict(words)
+    few = lookup.few
+    carried: dict[str, Any] = {}  # from left to right as the columns: what is sorted by them is sorted by these
     for name in chosen:
         j, column = columns.get(name, (-1, None))
         if column is None:
             carried[name] = records[name]
         elif not column.few:
             carried[name] = records[f"{OURS}label{j}"]
+        else:
+            word = f"{OURS}word{packing.words[few.index(j)]}"
+            carried[word] = words[word]
     rows = records.select(*named(carried))
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
     often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
     ordered = table.engine.apart(_counted(known) if often else sorted_by_values(known))
-    few = lookup.few
     values: dict[str, Any] = {
         name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
         if name in columns and columns[name][1].few
@@ -153,6 +156,8 @@ class Lookup:
     """The small tables that the records of a table are joined with."""
 
     encoded: Encoded
+    #: All columns of the release, from left to right.
+    columns: Sequence[str]
     #: The quasi-identifiers that are looked up, by their number; others pass through as they are.
     released: dict[int, ReleasedColumn]
     #: Positions of the kept tuples, one for each combination of quasi-identifiers; None where none is suppressed and no
@@ -160,7 +165,7 @@ class Lookup:
     tuples: Integers | None
 
     @classmethod
-    def of(cls, encoded: Encoded, recoding: Recoding) -> Lookup:
+    def of(cls, encoded: Encoded, recoding: Recoding, columns: Sequence[str]) -> Lookup:
         """Find out which columns are decided by value and which by tuple."""
         frequencies = encoded.frequencies
         present = frequencies.counts > 0
@@ -176,7 +181,8 @@ class Lookup:
                 released[j] = _unchanged(dictionary)
         suppressed = bool(np.any(present & (recoding.classes < 0)))
         local = any(column.of_tuple is not None for column in released.values())
-        return cls(encoded=encoded, released=released, tuples=once if suppressed or local else None)
+        tuples = once if suppressed or local else None
+        return cls(encoded=encoded, columns=columns, released=released, tuples=tuples)
 
     def join(self, table: Table) -> ir.Table:
         """Return the records with a column ``label{j}`` or a part ``part{j}`` for each column looked up.
@@ -209,21 +215,28 @@ class Lookup:
 
     def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
-        packing = Packing.of([len(self.released[j].labels) for j in self.few])
-        words = packing.added([records[f"{OURS}part{j}"] for j in self.few])
-        return packing, {f"{OURS}word{i}": word for i, word in enumerate(words)}
+        words = self.packing.added([records[f"{OURS}part{j}"] for j in self.few])
+        return self.packing, {f"{OURS}word{i}": word for i, word in enumerate(words)}
 
     @property
     def few(self) -> list[int]:
-        """The columns that travel as bits."""
-        return [j for j, column in self.released.items() if column.few]
+        """The columns that travel as bits, from left to right."""
+        return sorted((j for j, column in self.released.items() if column.few), key=self._place)
+
+    @property
+    def packing(self) -> Packing:
+        """How they are packed: only neighbours share a word, so that words sort as the columns do."""
+        places = [self._place(j) for j in self.few]
+        apart = [i for i in range(1, len(places)) if places[i] != places[i - 1] + 1]
+        return Packing.of([len(self.released[j].labels) for j in self.few], apart)
+
+    def _place(self, j: int) -> int:
+        return self.columns.index(self.released[j].name)
 
     def _columns(self, j: int, column: ReleasedColumn, codes: Integers) -> Iterator[tuple[str, pa.Array]]:
         unused = codes < 0
         if column.few:
-            position = self.few.index(j)
-            packing = Packing.of([len(self.released[i].labels) for i in self.few])
-            yield f"{OURS}part{j}", pa.array(packing.part(position, codes), mask=unused)
+            yield f"{OURS}part{j}", pa.array(self.packing.part(self.few.index(j), codes), mask=unused)
         else:
             yield f"{OURS}label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
             yield f"{OURS}part{j}", pa.array(codes, mask=unused)

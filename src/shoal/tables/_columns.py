@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -162,12 +162,12 @@ class Packing:
     bits: tuple[int, ...]
 
     @classmethod
-    def of(cls, sizes: Sequence[int]) -> Packing:
-        """Lay out columns with codes in ``[0, size)``; one word as long as they fit."""
+    def of(cls, sizes: Sequence[int], apart: Container[int] = ()) -> Packing:
+        """Lay out columns with codes in ``[0, size)``; one word as long as they fit, a new one for those ``apart``."""
         bits = tuple(max(size - 1, 0).bit_length() for size in sizes)
         words, used = [], [0]
-        for width in bits:
-            if used[-1] + width > _BITS:
+        for column, width in enumerate(bits):
+            if used[-1] + width > _BITS or (column in apart and words):
                 used.append(0)
             words.append(len(used) - 1)
             used[-1] += width

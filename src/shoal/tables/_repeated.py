@@ -38,7 +38,7 @@ def repeated(counted: ir.Table) -> ir.Table:
 
 
 def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
-    """Return a table, on the engine of ``table``, that holds every one of ``rows`` so many times, in their order.
+    """Return a table, on the engine of ``table``, that holds every one of ``rows`` so many times, sorted by values.
 
     Lazy: records are made while they are written, so memory does not grow with the counts.
 
@@ -49,9 +49,11 @@ def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
     >>> repeat(on, pa.table({"town": ["Ulm", None]}), np.array([2, 1])).to_arrow()["town"].to_pylist()
     ['Ulm', 'Ulm', None]
     """
-    numbered = rows.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
+    counted = rows.append_column(COPIES, pa.array(counts, pa.int64()))
+    counted = counted.sort_by([(name, "ascending") for name in rows.column_names])
+    numbered = counted.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
     with quiet(table.source.name):
-        staged = table.engine.stage(numbered.append_column(COPIES, pa.array(counts, pa.int64())))
+        staged = table.engine.stage(numbered)
         expression = repeated(table.engine.apart(staged.order_by(_ORDER)).select(*rows.column_names, COPIES))
     return replace(table, expression=expression, schema=None, left_out=0)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -150,9 +152,14 @@ def _same_values(original: pa.ChunkedArray, copy: pa.ChunkedArray) -> bool:
     if written.equals(copied):
         return True
     try:  # numbers and days have more than one notation
-        return bool(copied.cast(original.type).equals(original.combine_chunks()))
+        again, values = copied.cast(original.type), original.combine_chunks()
     except pa.ArrowInvalid:
         return False
+    if not pa.types.is_floating(original.type):
+        return bool(again.equals(values))
+    missing = again.is_null().equals(values.is_null())  # what is not a number equals nothing, not even itself
+    numbers = (each.to_numpy(zero_copy_only=False) for each in (again, values))
+    return bool(missing and np.array_equal(*numbers, equal_nan=True))
 
 
 def _failed(subject: str, detail: str) -> Check:
@@ -161,6 +168,7 @@ def _failed(subject: str, detail: str) -> Check:
 
 _WRITER = re.compile(r"(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?")
 _MAGIC = b"PAR1"
+_UNORDERED = "an order that is not the one of their values"
 
 
 def looked_at(name: str) -> dict[str, Any]:
@@ -200,18 +208,71 @@ def _hidden(path: Path) -> str | None:
         if _unaccounted(path, content):
             return "bytes that belong to no column"
         file = pq.ParquetFile(path, read_dictionary=_texts(file.schema_arrow))
-        unused = False
+        unused, last = False, []
         for group in range(content.num_row_groups):
-            rows = file.read_row_group(group)
+            rows = _stored(file.read_row_group(group))
             used = [_occurring(column) for column in rows.columns]
             if not _rightly_summed_up(used, content.row_group(group)):
                 return "minima and maxima that are not those of the records"
             unused = unused or any(_has_unused(*each) for each in zip(rows.columns, used, strict=True))
+            if not _in_order(pa.concat_tables([*last, rows])):
+                return _UNORDERED
+            last = [rows.slice(len(rows) - 1)] if len(rows) else last
+        if not _in_order(pa.concat_tables([*last, *_first_after(path)])):
+            return _UNORDERED
         return "values that no record has" if unused else None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if lacking(error) is not None:
             raise
-        return None  # that it cannot be read is reported where it is read
+        return "something that cannot be read"
+
+
+def _stored(rows: pa.Table) -> pa.Table:
+    """Return a table in which values of types of their own, such as UUIDs, are what is stored of them."""
+    kinds = [getattr(field.type, "storage_type", field.type) for field in rows.schema]
+    return rows.cast(pa.schema([pa.field(field.name, kind) for field, kind in zip(rows.schema, kinds, strict=True)]))
+
+
+def _in_order(rows: pa.Table) -> bool:
+    """Return whether records are sorted by their columns from left to right, missing values last."""
+    alike: npt.NDArray[np.intp] | slice = slice(0, max(len(rows) - 1, 0))  # like the next record, in all columns so far
+    for column in rows.columns:
+        for values in _sortable(column):
+            first, second = values[alike], values[1:][alike]
+            if (first > second).any():
+                return False
+            same = np.flatnonzero(first == second)
+            alike = same if isinstance(alike, slice) else alike[same]
+    return True
+
+
+def _sortable(column: pa.ChunkedArray) -> Iterator[npt.NDArray[Any]]:
+    """Return numbers that sort as the values of a column do: first what is missing or no number, if anything is."""
+    if not (
+        pa.types.is_dictionary(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    ):
+        column = column.dictionary_encode()
+    values = column.unify_dictionaries().combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = pc.rank(values.dictionary, tiebreaker="dense").take(values.indices)
+    if values.null_count:
+        yield np.asarray(values.is_null())
+        values = values.fill_null(0)
+    numbers = values.to_numpy(zero_copy_only=False)
+    if numbers.dtype.kind == "f":
+        yield np.isnan(numbers)
+        numbers = np.where(np.isnan(numbers), 0, numbers)
+    yield numbers
+
+
+def _first_after(path: Path) -> list[pa.Table]:
+    """Return the record that follows those of a part of a table, in the next part that has any."""
+    later = sorted(path.parent.glob("*.parquet")) if path.parent.suffix == ".parquet" else []
+    for part in later[later.index(path) + 1 :] if later else []:
+        file = pq.ParquetFile(part, read_dictionary=_texts(pq.read_schema(part)))
+        for batch in file.iter_batches(1):
+            return [_stored(pa.Table.from_batches([batch]))]
+    return []
 
 
 def _unaccounted(path: Path, content: pq.FileMetaData) -> int:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.tables import _repeated
+from shoal.tables import _repeated, read, repeat
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._repeated import COPIES, counted_form, repeated, write_repeated
 from shoal.verification._files import _hidden
 
 COUNTED = pa.table(
     {
-        "town": ["a", "b", None, "a", "c"],
-        "age": pa.array([1, None, 3, 4, 5], pa.int8()),
-        "day": [date(2020, 1, 1), None, date(2020, 1, 3), date(2020, 1, 4), None],
-        "share": [0.5, None, -0.0, 1e300, 2.0],
-        "ill": [True, False, None, True, False],
-        COPIES: [3, 1, 20, 4, 7],
+        "town": ["a", "a", "b", "c", None],
+        "age": pa.array([1, 4, None, 5, 3], pa.int8()),
+        "day": [date(2020, 1, 1), date(2020, 1, 4), None, None, date(2020, 1, 3)],
+        "share": [0.5, 1e300, None, 2.0, -0.0],
+        "ill": [True, True, False, False, None],
+        COPIES: [3, 4, 1, 7, 20],
     }
 )
 WRITTEN_OUT = [
@@ -54,6 +55,11 @@ def test_chosen_columns_keep_the_counted_form_and_are_written_from_it(columns, t
     assert pq.read_table(tmp_path / "data.parquet").to_pylist() == [
         {name: row[name] for name in columns} for row in WRITTEN_OUT
     ]
+
+
+def test_repeated_records_are_in_the_order_of_numbers_not_of_their_texts() -> None:
+    made = repeat(read(pa.table({"any": [1]})), pa.table({"age": [10, None, 9, 100]}), np.array([2, 1, 1, 1]))
+    assert made.to_arrow()["age"].to_pylist() == [9, 10, 10, 100, None]
 
 
 @pytest.mark.parametrize("listed", [1, 3, 7, 1000])

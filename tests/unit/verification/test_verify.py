@@ -10,10 +10,12 @@ from typing import NoReturn
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from shoal.errors import Cancelled, OutputError, Undecided
+from shoal.guarantees import CERTIFICATE, load
 from shoal.schema import Attribute, Role, Schema
 
 TOWN = Schema(attributes=(Attribute(name="town", role=Role.QUASI_IDENTIFIER),))
@@ -89,3 +91,21 @@ def raising(error: Exception) -> Callable[..., NoReturn]:
         raise error
 
     return fail
+
+
+def test_values_of_unusual_types_are_sorted_written_and_looked_at_as_others_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with duckdb.connect(tmp_path / "people.duckdb") as base:
+        odd = "unnest(['0.0', '-0.0', 'nan', 'inf', NULL]::DOUBLE[]) AS odd"
+        base.execute(f"CREATE TABLE people AS SELECT {odd}, town, uuid() AS own FROM unnest(['Ulm', 'Bonn']) t(town)")
+    roles = {"town": Role.QUASI_IDENTIFIER, "odd": Role.INSENSITIVE, "own": Role.INSENSITIVE}
+    schema = Schema(attributes=tuple(Attribute(name=name, role=role) for name, role in roles.items()))
+    table = shoal.read(tmp_path / "people.duckdb", table="people", schema=schema)
+    folder = shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path / "release", csv=True)
+    assert shoal.verify(folder).passed
+    rows = pq.read_table(folder / "data.parquet")
+    digests = {entry.name: (entry.sha256, entry.bytes) for entry in load(folder / CERTIFICATE).files}
+    pq.write_table(rows.take([1, 0, *range(2, len(rows))]), folder / "data.parquet", store_schema=False)
+    monkeypatch.setattr("shoal.verification._files.digest", lambda path: digests.get(path.name, ("", 0)))
+    assert "an order that is not the one of their values" in str(shoal.verify(folder))

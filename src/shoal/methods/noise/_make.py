@@ -239,12 +239,12 @@ def _files(run: Perturbed) -> dict[str, pa.Table]:
     for constant in run.columns.constants:
         first = next(iter(columns.values()))
         first[constant.name] = constant.released(np.full(run.records, constant.lower), Fraction(1))
-    return {file: _sorted(own, run.plan.schema) for file, own in columns.items()}
+    return {file: _in_columns(own, run.plan.schema) for file, own in columns.items()}
 
 
-def _sorted(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
+def _in_columns(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
     names = [name for name in schema.names if name in columns]
-    return pa.table({name: columns[name] for name in names}).sort_by([(name, "ascending") for name in names])
+    return pa.table({name: columns[name] for name in names})
 
 
 def _events(run: Perturbed) -> list[Event]:

@@ -249,7 +249,8 @@ def _population(recoding: Recoding, classes: Classes) -> pa.Table:
         name: pa.array(labels, pa.string()).take(pa.array(recoding.codes[:, column]))
         for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
     }
-    return pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
+    found = pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
+    return found.sort_by([(name, "ascending") for name in columns])
 
 
 def floors_of(frequencies: Frequencies) -> tuple[int, ...]:

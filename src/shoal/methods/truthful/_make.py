@@ -65,7 +65,7 @@ def draw(work: Work, method: Truthful) -> Made:
         cancelled=work.watch.cancelled,
         source=source,
     )
-    tuples = in_order(filtered(drawn.tuples, filters(models), plan.schema, sensitive))
+    tuples = filtered(drawn.tuples, filters(models), plan.schema, sensitive)
     if not len(tuples):
         raise RequirementError(
             "no combination of values is frequent enough to be released",
@@ -293,18 +293,6 @@ def _loss(tuples: Tuples, weights: Mapping[str, float]) -> float:
     given = given if given.any() else np.ones(len(given))
     shares = np.average([tuples.shares(j) for j in range(len(given))], axis=0, weights=given)
     return float(np.average(shares, weights=tuples.counts))
-
-
-def in_order(tuples: Tuples) -> Tuples:
-    """Sort by the released texts, so that the order says nothing more."""
-    keys = []
-    for j in range(len(tuples.hierarchies)):
-        labels = tuples.labels(j)
-        order = sorted(range(len(labels)), key=lambda place: (labels[place] is None, labels[place] or ""))
-        ranks = np.empty(len(labels), dtype=np.int64)
-        ranks[order] = np.arange(len(labels))
-        keys.append(ranks[tuples.positions[:, j]])
-    return tuples.chosen(np.lexsort(keys[::-1])) if len(tuples) else tuples
 
 
 # -- what stays

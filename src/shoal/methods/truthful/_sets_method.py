@@ -19,7 +19,7 @@ from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._preparation import bounded, bounded_steps, domains, domains_of_columns
 from shoal.methods.base import Keeps, Made, Method, Part, PrivateReport, Work
-from shoal.methods.truthful._make import check_declared, check_levels, in_order, released_rows
+from shoal.methods.truthful._make import check_declared, check_levels, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import Tuples
 from shoal.methods.truthful._sets_choice import Expected, candidates, cells, choose, joint_classes
@@ -331,7 +331,7 @@ def counted(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: 
     place = listed.places(table, classes.codes)
     counts = np.where(place >= 0, left[place], classes.counts - _taken(len(classes), noise, source))
     return CountedTable(
-        shown=in_order(classes.showing(np.maximum(counts, 0))),
+        shown=classes.showing(np.maximum(counts, 0)),
         estimates=left + noise.m,
         hidden={names[each]: int(left[each]) + noise.m for each in np.flatnonzero(left <= 0).tolist()},
     )
@@ -339,7 +339,7 @@ def counted(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: 
 
 def trimmed(classes: Tuples, noise: Noise, source: RandomSource) -> Tuples:
     """Draw how many copies of each class are shown, and keep those of which any are."""
-    return in_order(classes.showing(np.maximum(classes.counts - _taken(len(classes), noise, source), 0)))
+    return classes.showing(np.maximum(classes.counts - _taken(len(classes), noise, source), 0))
 
 
 def _taken(number: int, noise: Noise, source: RandomSource) -> Integers:
