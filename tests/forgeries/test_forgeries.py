@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import struct
@@ -61,6 +62,11 @@ UNSEEN = {
     "steps.scheme-chosen.candidates": "how many schemes there were to choose from",
     "steps.scheme-chosen.selections": "how many selections a walk made",
     "steps.blocked.*": "how the records were divided before they were clustered",
+    "steps.generalized.levels": "at which level of its hierarchy a column is, on the publisher's word",
+    "steps.generalized.heights": "how many levels its hierarchy has, on the publisher's word",
+    "steps.classed.largest": "how large classes are at most that no file shows; those that a file shows are below",
+    "steps.ranked.largest": "how large clusters of ranks are at most, on the publisher's word",
+    "steps.pairs-chosen.candidates": "how many pairs of columns there were to choose from",
     "measures.*": "how much the release loses, on the publisher's word",
     "steps.measured.*": "how records were compared before they were clustered",
 }
@@ -74,6 +80,8 @@ SETS = (
     "promises.exact.labels",
     "steps.bucketized.sizes",
     "steps.clustered.sizes",
+    "steps.clustered.columns",
+    "steps.filtered.models",
 )
 
 
@@ -112,8 +120,16 @@ def _edits(content: forger.Content) -> Iterator[tuple[str, forger.Content]]:
             continue
         tried.add(name)
         for label, forged in forger.changed(content, path):
+            if path[0] == "steps" and "description" not in path and len(path) > 2:
+                _let_words_fit(forged["steps"][path[1]])
             if label != "turned round" or name not in SETS:
                 yield f"{name}: {label}", forged
+
+
+def _let_words_fit(step: forger.Content) -> None:
+    """Say of a step what its fields say, where these can be read."""
+    with contextlib.suppress(KeyError, TypeError, ValueError, shoal.ShoalError):
+        step["description"] = Event.from_json(step).describe()
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -515,11 +531,15 @@ CONTRADICTED: dict[str, dict[str, dict[str, object]]] = {
         "ordered": {"by": "chance, and nobody can ever learn anything from it"},
         "generalized": {"levels": [9, 9, 9, 9]},
     },
+    "generalize, steps": {"generalized": {"levels": [1, 1], "heights": [1, 1]}},
     "generalize, cells": {
         "pseudonymized": {"algorithm": "random numbers that nobody keeps, not"},
         "generalized": {"columns": []},
     },
     "mdav, groups": {"classed": {"smallest": 5_000, "largest": 9_000}},
+    "t-microaggregate": {"classed": {"largest": 50}},
+    "bucketize, permuted": {"classed": {"largest": 50}},
+    "stochastic-closeness": {"left-out": {"columns": ["age"]}},
     "anatomy": {"classed": {"classes": 15, "smallest": 8, "largest": 12}},
     "ir-swap": {"ranked": {"largest": 9, "smallest": 9}},
     "slice, found": {"sliced": {"groups": [["age", "class pain"], ["workclass", "diagnosis", "charge"]]}},
@@ -540,4 +560,4 @@ def test_a_step_that_is_described_as_it_reads_must_be_true_of_the_files(
         forged["description"] = Event.from_json(forged).describe()
         forger.write(work, content, pages=False)
         failed = [check.detail for check in shoal.verify(work, rendered=False).checks if not check.passed]
-        assert f"the step `{step}` states what the release contradicts" in failed
+        assert any(each.startswith(f"the step `{step}` ") for each in failed), failed

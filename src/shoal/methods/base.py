@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
@@ -40,6 +40,7 @@ __all__ = [
     "Watch",
     "Work",
     "as_strong",
+    "decided",
     "released_columns",
 ]
 
@@ -83,8 +84,6 @@ class Keeps:
     #: Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
     #: column is another way to keep the same promises.
     generalizes: bool = False
-    #: Names of steps that every release of the method has.
-    steps: tuple[str, ...] = ("ordered",)
     #: Names of the figures that a certificate may state, because the release alone tells them; ``{column}`` stands for
     #: each column that a step names.
     measures: tuple[str, ...] = ()
@@ -123,8 +122,16 @@ class Method(Checked, ABC):
 
     @property
     def further_steps(self) -> tuple[Event, ...]:
-        """Steps that the parameters ask for, word for word: certificates have these and no others of their names."""
+        """Steps that the parameters ask for, word for word."""
         return ()
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return the steps that every release has, in their order, each with the fields that the plan decides.
+
+        Certificates have these and no others of their names; steps of other names depend on the data.
+        """
+        del schema
+        return []
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises about classes."""
@@ -190,6 +197,11 @@ class Method(Checked, ABC):
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
+
+
+def decided(events: Iterable[Event]) -> list[dict[str, object]]:
+    """Return steps as they stand in certificates, without their sentences."""
+    return [{name: value for name, value in each.to_json().items() if name != "description"} for each in events]
 
 
 def as_strong(name: str, given: object, asked: object) -> bool:

@@ -165,7 +165,8 @@ class Packing:
     def of(cls, sizes: Sequence[int], apart: Container[int] = ()) -> Packing:
         """Lay out columns with codes in ``[0, size)``; one word as long as they fit, a new one for those ``apart``."""
         bits = tuple(max(size - 1, 0).bit_length() for size in sizes)
-        words, used = [], [0]
+        words: list[int] = []
+        used = [0]
         for column, width in enumerate(bits):
             if used[-1] + width > _BITS or (column in apart and words):
                 used.append(0)

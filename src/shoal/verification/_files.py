@@ -158,8 +158,8 @@ def _same_values(original: pa.ChunkedArray, copy: pa.ChunkedArray) -> bool:
     if not pa.types.is_floating(original.type):
         return bool(again.equals(values))
     missing = again.is_null().equals(values.is_null())  # what is not a number equals nothing, not even itself
-    numbers = (each.to_numpy(zero_copy_only=False) for each in (again, values))
-    return bool(missing and np.array_equal(*numbers, equal_nan=True))
+    numbers, own = (each.to_numpy(zero_copy_only=False) for each in (again, values))
+    return bool(missing and np.array_equal(numbers, own, equal_nan=True))
 
 
 def _failed(subject: str, detail: str) -> Check:
@@ -208,7 +208,8 @@ def _hidden(path: Path) -> str | None:
         if _unaccounted(path, content):
             return "bytes that belong to no column"
         file = pq.ParquetFile(path, read_dictionary=_texts(file.schema_arrow))
-        unused, last = False, []
+        unused = False
+        last: list[pa.Table] = []
         for group in range(content.num_row_groups):
             rows = _stored(file.read_row_group(group))
             used = [_occurring(column) for column in rows.columns]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import zip_longest
 
-from shoal import schema
+import pyarrow as pa
+
+from shoal import schema, tables
 from shoal.errors import counted, quoted
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
@@ -29,7 +32,7 @@ from shoal.methods import Method
 from shoal.methods.brief import Brief
 from shoal.methods.classes import KWildcards, alike, shown_by
 from shoal.methods.recode import is_aggregate
-from shoal.schema import Kind, Role, Schema
+from shoal.schema import Kind, Missing, Role, Schema
 from shoal.tables import Classes
 
 NOTHING = "nothing to compare"
@@ -45,11 +48,14 @@ _REPEATED = {
     "averaged",
     "blocked",
     "counted",
+    "tables-trimmed",
 }
 #: steps that draw random numbers
 _RANDOM = {"permuted", "randomized", "ranked", "sampled", "trimmed", "tables-trimmed", "noised", "concepts-drawn"}
 
 
+#: steps that are taken before all others, in this order
+_FIRST = ("dropped", "pseudonymized", "repeated", "left-out")
 #: steps, and a word in each that is always the same
 _WORDS = (("ordered", "by", Ordered().by), ("pseudonymized", "algorithm", Pseudonymized(columns=()).algorithm))
 
@@ -128,9 +134,8 @@ def _buckets(described: Schema, evidence: Evidence) -> Decision:
     for step in steps:
         names = list(step["columns"])
         (data,) = (each for each in evidence.certificate.tables if {*names} <= {column.name for column in each.columns})
-        if sorted(step["sizes"]) != sorted(evidence.tallied(data, names).values()) or step["buckets"] != len(
-            step["sizes"]
-        ):
+        sizes = sorted(evidence.tallied(data, names).values())
+        if sorted(step["sizes"]) != sizes or step["buckets"] != len(sizes) or len({*names}) < len(names):
             return False, "the buckets are not as large as the steps say"
         for said in data.columns:
             if said.name in names and said.values is not None:
@@ -227,21 +232,22 @@ def _steps(plan: Brief, evidence: Evidence) -> Decision:
     method = getattr(plan.method, "inner", plan.method.name)
     if any(step.get("method", method) != method for step in certificate.steps):
         return False, "a step names a different method from plan.toml"
-    further = [event.to_json() for event in plan.method.further_steps]
-    taken = [Event.from_json(step).to_json() for step in evidence.steps("aggregated")]
-    if taken != [step for step in further if step["step"] == "aggregated"]:
-        return False, "the step `aggregated` is not what plan.toml asks for"
-    missing = [name for name in plan.method.keeps.steps if not evidence.steps(name)]
-    if missing:
-        return False, f"the step `{missing[0]}` is missing; every such release has it"
-    if certificate.steps[-1]["step"] != "ordered":
+    decided = plan.method.decided_steps(described)
+    taken = evidence.steps(*(str(step["step"]) for step in decided))
+    for found, asked in zip_longest(taken, decided, fillvalue={"step": None}):
+        if found != {**found, **asked}:
+            which = asked["step"] or found["step"]
+            return False, f"the step `{which}` is not the one that plan.toml asks for, or not in its place"
+    first = [_FIRST.index(step["step"]) if step["step"] in _FIRST else len(_FIRST) for step in certificate.steps]
+    ordered = first == sorted(first) or plan.method.keeps.several_tables
+    if certificate.steps[-1]["step"] != "ordered" or not ordered:
         return False, "the steps are not in the order in which they are taken"
     once = [step["step"] for step in certificate.steps if step["step"] not in _REPEATED]
-    twice = len({*once}) != len(once) and not plan.method.keeps.several_tables
-    if twice or len(evidence.steps("sliced")) > 1:
+    if len({*once}) != len(once) and not evidence.steps("sliced"):
         return False, "a step appears twice"
-    for done in evidence.steps("suppressed"):
-        if not (done["records"] >= 0 and done["of"] - done["records"] in {data.records for data in certificate.tables}):
+    for made, done in zip(evidence.steps("generalized"), evidence.steps("suppressed"), strict=False):
+        data = _holding(made["columns"], certificate)
+        if not (data and done["records"] >= 0 and done["of"] - done["records"] == data.records):
             return False, "the suppressed records do not add up"
     if not _coarse_enough(plan, evidence):
         return False, "the step `coarsened` does not fit the columns and levels of the release"
@@ -276,12 +282,16 @@ def _contradicted(evidence: Evidence) -> str | None:
             return "generalized"
         if not all(0 <= level <= height for level, height in zip(levels, heights, strict=True)):
             return "generalized"
-    tables = [{each.name for each in data.columns} - {data.class_column} for data in evidence.certificate.tables]
-    for step in evidence.steps("sliced"):
-        sliced = sorted(name for group in step["groups"] for name in group)
-        apart = all(any(names <= {*group} for group in step["groups"]) for names in tables)
-        if not apart or sliced != sorted(name for names in tables for name in names):
-            return "sliced"
+        aggregated = {name for each in evidence.steps("aggregated") for name in each["columns"]}
+        tops = [name for name, *at in zip(columns, levels, heights, strict=False) if at[0] == at[1] > 0]
+        if any(len(_released(name, evidence)) > 1 for name in tops if name not in aggregated):
+            return "generalized"
+    dropped = [each.name for each in evidence.plan.schema if each.missing is Missing.DROP]
+    several = evidence.plan.method.keeps.several_tables
+    for step in evidence.steps("left-out"):
+        columns = [name for name in dropped if name in step["columns"] or not several]
+        if not columns or list(step["columns"]) != columns or step["records"] < 1:
+            return "left-out"
     wrong = (str(step["step"]) for step in evidence.steps("classed", "ranked") if not _possible(step, evidence))
     return next(wrong, None)
 
@@ -290,19 +300,35 @@ def _possible(step: Step, evidence: Evidence) -> bool:
     """Return whether there can be so many classes of these sizes; where each record shows its class, there must be."""
     names = list(step["columns"]) if "columns" in step else [step["column"]]
     number, smallest, largest = step.get("classes", step.get("clusters", 0)), step["smallest"], step["largest"]
-    holding = [data for data in evidence.certificate.tables if {*names} <= {each.name for each in data.columns}]
-    if not names or len({*names}) < len(names) or not holding:
+    data = _holding(names, evidence.certificate)
+    if not names or len({*names}) < len(names) or data is None:
         return False
-    data = holding[0]
     if not (1 <= smallest <= largest and number * smallest <= data.records <= number * largest):
         return False
     if data.class_column is not None:
         found = evidence.counted(data, [data.class_column]).counts
         return bool((number, smallest, largest) == (len(found), found.min(), found.max()))
-    if step.get("form") in ("microaggregated", "generalized"):  # classes that look alike are seen as one
+    if step.get("form") in ("microaggregated", "generalized"):
         found = evidence.counted(data, names).counts
-        return bool(number >= len(found) and smallest <= found.min())
-    return True
+        if not evidence.steps("blocked"):
+            return bool((number, smallest, largest) == (len(found), found.min(), found.max()))
+        # classes of different blocks that look alike are seen as one
+        return bool(number >= len(found) and smallest <= found.min() and largest <= found.max())
+    listed = [each.exact["histograms"] for each in evidence.certificate.promises if "histograms" in each.exact]
+    sizes = {sum(row[1:]) for rows in listed for row in rows}  # type: ignore[attr-defined]
+    return not sizes or (smallest, largest) == (min(sizes), max(sizes))
+
+
+def _holding(names: Sequence[str], certificate: Certificate) -> Data | None:
+    """Return the first table that has these columns."""
+    return next((data for data in certificate.tables if {*names} <= {each.name for each in data.columns}), None)
+
+
+def _released(name: str, evidence: Evidence) -> pa.ChunkedArray:
+    """Return the different values of a column, but for the missing one."""
+    data = _holding([name], evidence.certificate)
+    assert data is not None  # noqa: S101 - the columns of the step are those of the plan
+    return tables.distinct_values(evidence.tables[data.file], name).drop_null()
 
 
 def _persons(plan: Brief, evidence: Evidence) -> Decision:

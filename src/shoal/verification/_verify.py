@@ -27,6 +27,7 @@ from shoal.guarantees import (
 from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.methods import promises
 from shoal.methods.brief import Brief
+from shoal.schema import Missing
 from shoal.tables import Site, Table
 from shoal.verification._files import (
     PLAN,
@@ -269,8 +270,13 @@ def _on_trust(evidence: Evidence) -> list[Check]:
     found = {"records": "that they were made from the publisher's table by this plan"}
     if evidence.steps("suppressed"):
         found["suppressed records"] = "their number"
-    if evidence.steps("left-out"):
+    dropped = any(each.missing is Missing.DROP for each in plan.schema) and plan.method.keeps.private is None
+    if evidence.steps("left-out") or dropped:
         found["records left out"] = "their number"
+    if plan.method.keeps.private is None and any(step.get("levels") for step in evidence.steps("generalized")):
+        found["levels"] = "at which level of its hierarchy each column is"
+    if evidence.steps("permuted", "ranked", "blocked"):
+        found["classes"] = "how many there are and how large, as far as the release does not show them"
     if not certificate.randomness.startswith(NO_RANDOMNESS):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
         found["random numbers"] = f"that they were drawn as the steps say, and from {source}"

@@ -104,6 +104,10 @@ class Bucketize(BlockMethod):
         event = Bucketized(columns=names, buckets=len(buckets.sizes), sizes=tuple(buckets.sizes.tolist()))
         return Classified(partition=partition, buckets=buckets, bucketized=names, events=(event,))
 
+    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+        """Return the steps that make buckets and classes."""
+        return [{"step": Bucketized.name}, *BlockMethod.decided_classes(self, schema, names)]
+
     def _most(self, t: Fraction) -> int:
         return self.buckets or t.numerator // t.denominator + 1
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.guarantees import Counted, Event, Ordered, Promise
+from shoal.guarantees import Counted, Ordered, Promise
 from shoal.kernels import Counts, Floats
 from shoal.methods._preparation import check_key, domains_of_schema, preparation
 from shoal.methods.base import Made, Work
@@ -86,11 +86,6 @@ class BlockMethod(PartitionMethod):
         """Replace sensitive values by buckets, where the method does that."""
         del models
         return blocks, None
-
-    def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
-        """Return what is done before classes are made of blocks, and what there is to say of them afterwards."""
-        del columns
-        return (), ()
 
     def make(self, work: Work) -> Made:
         """Make the classes on the executors of Spark where table and plan suit that, else in memory."""

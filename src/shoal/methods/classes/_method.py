@@ -14,9 +14,18 @@ from shoal.errors import RequirementError
 from shoal.exact import one_of
 from shoal.guarantees import Counted, Event, Ordered, PromiseEntry, Requirement
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
-from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, released_columns
+from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, decided, released_columns
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
-from shoal.methods.classes._forms import CONFIDENTIAL, IDENTIFYING, Outcome, formed, released
+from shoal.methods.classes._forms import (
+    CONFIDENTIAL,
+    IDENTIFYING,
+    Classed,
+    Outcome,
+    Permuted,
+    Separated,
+    formed,
+    released,
+)
 from shoal.methods.classes._partition import merged
 from shoal.methods.classes._promises import HiddenClasses
 from shoal.methods.classes._run import (
@@ -32,8 +41,8 @@ from shoal.methods.classes._run import (
 )
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
-from shoal.schema import Role, Schema
-from shoal.tables import EncodedRecords, Table
+from shoal.schema import Attribute, Role, Schema
+from shoal.tables import EncodedRecords, Table, free_name
 
 if TYPE_CHECKING:
     from shoal.methods.brief import Brief
@@ -68,6 +77,30 @@ class PartitionMethod(Method):
         work.watch.step(2, 3, "checking the promises")
         run = opened.run(found, made, checked(opened.plan, opened.encoded, found, made))
         return assembled(run, released(run), opened.table)
+
+    def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
+        """Return what is done before classes are made, and what there is to say of them afterwards."""
+        del columns
+        return (), ()
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return how records were compared, their classes, and what became of these."""
+        *identifying, confidential = self.files(schema).values()
+        others = [name for name in confidential if not schema[name].role.tells_who]
+        link = free_name("class", schema.names)
+        moved: dict[str, list[Event]] = {
+            "permuted": [Permuted(columns=tuple(others))],
+            "anatomy": [
+                Separated(identifying=names, confidential=confidential, class_column=link) for names in identifying
+            ],
+        }
+        return [*self.decided_classes(schema, schema.quasi_identifiers), *decided(moved.get(self.form, ()))]
+
+    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+        """Return the steps that make classes by some quasi-identifiers."""
+        before, after = self.steps([schema[name] for name in schema.quasi_identifiers if name in names])
+        made: dict[str, object] = {"step": Classed.name, "method": self.name, "form": self.form, "columns": list(names)}
+        return [*decided(before), made, *decided(after)]
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: two where the class alone links them, else one."""

@@ -111,6 +111,11 @@ class Clustering(BlockMethod):
         """Say how records were compared."""
         return (compared(columns, "points"),), ()
 
+    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+        """Return the steps that make classes; how categories are compared may depend on how many there are."""
+        made = BlockMethod.decided_classes(self, schema, names)
+        return [{name: value for name, value in step.items() if name != "distance"} for step in made]
+
     def fit(self, arguments: Arguments) -> None:
         """Report blocks that are too small to cluster well."""
         if arguments.whole("block", self.block, minimum=0) and self.block < 2 * LEAST_BLOCK:
@@ -171,6 +176,12 @@ class Microaggregation(Clustering):
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Say how records were compared, and what stands for a class."""
         return Clustering.steps(self, columns)[0], (averaged(columns, self.decimals),)
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return the steps of each set of quasi-identifiers."""
+        if len(self.groups or ()) < 2:
+            return Clustering.decided_steps(self, schema)
+        return [step for names in self.groups or () for step in self.decided_classes(schema, names)]
 
     def unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
@@ -431,6 +442,10 @@ class Compared(Event):
     concepts: tuple[str, ...]
     distance: str
     weighted: bool
+
+    def __post_init__(self) -> None:
+        if self.distance not in ("semantic", "points"):
+            raise ValueError("distances are semantic, or those of points")
 
     def describe(self) -> str:
         how = []

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from shoal.guarantees import (
     Event,
     Evidence,
     Guarantee,
+    Ordered,
     Promise,
     PromiseEntry,
     Requirement,
@@ -31,7 +33,7 @@ from shoal.guarantees import (
 )
 from shoal.kernels import Codes, Floats, Integers
 from shoal.methods._preparation import check_key
-from shoal.methods.base import Keeps, Made, Method, Part, Work
+from shoal.methods.base import Keeps, Made, Method, Part, Work, decided
 from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, HiddenClasses, ViewPrivacy, of_file
 from shoal.methods.classes._stochastic import LocalPrivacy
@@ -90,7 +92,7 @@ class Slice(Method):
     options: Mapping[str, object] = field(default_factory=dict)
     name: ClassVar[str] = "slice"
     about: ClassVar[str] = "Groups of columns are anonymised and released apart."
-    keeps: ClassVar[Keeps] = Keeps(several_tables=True, steps=("sliced",))
+    keeps: ClassVar[Keeps] = Keeps(several_tables=True)
 
     def fit(self, arguments: Arguments) -> None:
         """Report groups that are no columns, and slices of slices."""
@@ -136,6 +138,13 @@ class Slice(Method):
         """Return the columns of every released table: one for each group."""
         groups = self.groups or ()
         return {f"slice-{number}.parquet": tuple(group) for number, group in enumerate(groups, start=1)}
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return the groups, and the steps of the method of the groups for each that has a quasi-identifier."""
+        parts = [_part_schema(schema, names) for names in self.groups or ()]
+        own = [[*self.of_groups.decided_steps(part), *decided([Ordered()])] for part in parts if part.quasi_identifiers]
+        sliced = Sliced(groups=tuple(map(tuple, self.groups or ())))
+        return [*decided([sliced]), *chain.from_iterable(own)]
 
     def make(self, work: Work) -> Made:
         """Anonymise each group of columns on its own."""
@@ -212,7 +221,7 @@ def _flat(attribute: Attribute) -> Attribute:
 
 def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None:
     """Return the plan of a group, or None where it has no quasi-identifier: nothing in it tells who somebody is."""
-    schema = replace(plan.schema, attributes=tuple(plan.schema[name] for name in (*_whose(plan.schema), *names)))
+    schema = _part_schema(plan.schema, names)
     if not schema.quasi_identifiers:
         if any(schema[name].pseudonym for name in schema.identifiers):
             raise ParameterError(f"column `{schema.identifiers[0]}` must be in a group with a quasi-identifier.")
@@ -224,6 +233,11 @@ def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None
             hint=f"add one that is about every group, such as `{KAnonymity.title}`",
         )
     return replace(plan, schema=schema, models=mine, method=method.of_groups, measures=plan.measures)
+
+
+def _part_schema(schema: Schema, names: Sequence[str]) -> Schema:
+    kept = (*_whose(schema), *(name for name in schema.names if name in names))
+    return replace(schema, attributes=tuple(schema[name] for name in kept))
 
 
 def _whose(schema: Schema) -> tuple[str, ...]:

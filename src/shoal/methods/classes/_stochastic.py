@@ -239,7 +239,10 @@ class LocalPrivacy(ClassPromise):
                 return False, problem
         spent = _spent(done)
         shown = f"the steps spend epsilon {float(spent):.6g} in all"
-        return spent <= self.epsilon, f"{shown}, and every released value is of the declared domain"
+        # the parameter may be a decimal, rounded up
+        even = all(step["epsilon_spent"] == done[0]["epsilon_spent"] for step in done)
+        passed = even and spent <= self.epsilon <= spent * (1 + Fraction(1, 10**9))
+        return passed, f"{shown}, and every released value is of the declared domain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -80,7 +80,7 @@ class Suppress(PartitionMethod):
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
     about: ClassVar[str] = "Single values become *, as few as possible."
-    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True, steps=("cells-suppressed", "ordered"))
+    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True)
 
     def fit(self, arguments: Arguments) -> None:
         """Report what is wrong with the columns that are named."""
@@ -96,6 +96,11 @@ class Suppress(PartitionMethod):
             arguments.whole(f"importance of {column}", weight)
         for column, share in self.most.items():
             arguments.rational(f"most of {column}", share, "[0, 1]")
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return that cells were suppressed."""
+        del schema
+        return [{"step": CellsSuppressed.name}]
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = [

@@ -187,6 +187,10 @@ class IndividualRankingSwap(PartitionMethod):
     def reads(self, schema: Schema) -> tuple[str, ...]:
         return schema.sensitive
 
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return that records were ranked by every sensitive column."""
+        return [{"step": Ranked.name, "column": name} for name in schema.sensitive]
+
     def make(self, work: Work) -> Made:
         """Exchange the values of every sensitive column between records of near ranks."""
         opened = open_records(work)

@@ -191,8 +191,7 @@ def _noise(checked: _Checked) -> Decision:
             per_person=checked.per_person,
             sizes=tuple(sizes),
             natural_order=natural,
-            rounded_to=_fraction(step["rounded_to"]),
-        )
+        ).rounded(column, int(around["k"]), getattr(checked.plan.method, "decimals", {}))
         if _facts(again.to_json()) != _facts(step):
             return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
     return True, f"the scales of {len(steps):,} columns are as they must be; {DRAWN}"
@@ -236,6 +235,8 @@ def _clusters(checked: _Checked) -> Decision:
     for step in checked.steps("clustered"):
         rows = checked.rows[step["file"]].select(list(step["columns"]))
         sizes = {int(size): int(count) for size, count in step["sizes"]}
+        if len({*step["columns"]}) < len(step["columns"]):
+            return False, "a column was clustered twice"
         if step["k"] != k or step["clustering"] not in known or step["target"] != checked.target:
             return False, "the records were not clustered as the promise says"
         if step["records"] != len(rows) or step["variant"] != getattr(checked.plan.method, "variant", None):

@@ -91,9 +91,13 @@ class NumberColumn:
         """Return what released numbers are rounded to: as told, or by the (public) scale of the noise."""
         if self.attribute.kind is not Kind.NUMERIC:
             return Fraction(1)
-        if decimals is None:
-            decimals = -math.floor(math.log10(min(scale, float(self.width)) / FINENESS))
-        return Fraction(10) ** -decimals
+        if decimals is not None:
+            return Fraction(10) ** -decimals
+        wanted = min(scale, float(self.width)) / FINENESS
+        step = Fraction(10) ** (math.floor(math.log10(wanted)) + 1)
+        while step > wanted:  # a logarithm of a power of ten may be rounded down or up
+            step /= 10
+        return step
 
     def released(self, values: NDArray[np.float64], step: Fraction) -> pa.Array:
         """Return numbers as they are released: rounded, inside the bounds, in the type of the column."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, Self, get_args
 
@@ -314,7 +314,6 @@ class Noised(_Spending):
         sizes: tuple[int, ...],
         natural_order: bool,
         per_person: int,
-        rounded_to: Fraction = Fraction(1),
     ) -> Self:
         """Return the step that gives a column its noise at a cost."""
         return cls(
@@ -328,9 +327,15 @@ class Noised(_Spending):
             width=column.width,
             sizes=sizes,
             natural_order=natural_order,
-            rounded_to=rounded_to,
+            rounded_to=Fraction(1),
             unit=UNITS[column.attribute.kind],
         )
+
+    def rounded(self, column: NumberColumn, k: int, decimals: Mapping[str, int]) -> Self:
+        """Return the step with what numbers are rounded to: as told, or by the noise of clusters of at least k."""
+        # the least noise that a cluster may have decides, so that the step says nothing about the sizes
+        least = self.scale(2 * k - 1 if self.target == "partition" else k)
+        return replace(self, rounded_to=column.step(least, decimals.get(column.name)))
 
     def __post_init__(self) -> None:
         if self.kind == "box" and not 1 <= self.clusters <= MOST_IN_BOX:

@@ -286,9 +286,7 @@ def _noised(run: Perturbed, part: NoisyCentroids, place: int) -> Noised:
         natural_order=part.clustering == "natural order",
         per_person=run.per_person,
     )
-    # the least noise that a cluster may have decides, so that the step says nothing about the sizes
-    least = event.scale(2 * made.k - 1 if made.target == "partition" else made.k)
-    return replace(event, rounded_to=number.step(least, run.method.decimals.get(number.name)))
+    return event.rounded(number, made.k, run.method.decimals)
 
 
 def _drawn(run: Perturbed, part: NoisyCentroids, place: int) -> ConceptsDrawn:

@@ -17,7 +17,7 @@ from shoal.errors import Exhausted, Problems, RequirementError, ShoalError
 from shoal.exact import Arguments, Number
 from shoal.guarantees import POPULATION_COUNT, Event, Generalized, Guarantee, Ordered, Suppressed, Words, syntactic
 from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
-from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
+from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work, decided
 from shoal.methods.recode._result import SearchResult, at_or_above
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
@@ -54,7 +54,6 @@ class Recode(Method):
         population=True,
         persons=True,
         generalizes=True,
-        steps=("generalized", "suppressed", "ordered"),
     )
     #: What to minimise: a measure, its name, or its name and parameters as in a plan file. Local recodings are guided
     #: by the cost of single cells where the measure has one, else by loss.
@@ -67,6 +66,15 @@ class Recode(Method):
     #: Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
     #: until it is done.
     time_limit: float | None = None
+
+    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+        """Return which columns were generalised, what the parameters ask for besides, and that records went."""
+        made: dict[str, object] = {
+            "step": Generalized.name,
+            "method": self.name,
+            "columns": list(schema.quasi_identifiers),
+        }
+        return [made, *decided(self.further_steps), {"step": Suppressed.name}]
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)

@@ -205,14 +205,14 @@ def _filters(release: _Release) -> Decision:
     promise, certificate = release.promise, release.certificate
     others = [each for each in certificate.promises if each.strength is Strength.SYNTACTIC]
     asked = [models.from_parameters(each.model, each.parameters) for each in others]
-    wanted = {model.name for model in asked if not model.capabilities.decided_by_size}
+    wanted = sorted(model.name for model in asked if not model.capabilities.decided_by_size)
     steps = [step for step in certificate.steps if step.get("step") == Filtered.name]
-    done = {str(name) for step in steps for name in step["models"]}  # type: ignore[attr-defined]
+    done = sorted(str(name) for step in steps for name in step["models"])  # type: ignore[attr-defined]
     if wanted != done:
         return False, "the classes were not filtered by the other promises"
     if steps and promise.definition != "standard":
         return False, "classes were filtered, and the probabilistic definition does not survive that"
-    return True, "by " + quoted(sorted(done)) if done else "there are none"
+    return True, "by " + quoted(dict.fromkeys(done)) if done else "there are none"
 
 
 def _budget(release: _Release) -> Decision:
@@ -266,12 +266,12 @@ def _values(release: _Release) -> Decision:
     """Look whether released values are values of the levels that they were generalised to, where those are listed."""
     data, step = release.certificate.data, release.evidence.step(Generalized.name)
     names = [column.name for column in data.columns]
-    levels = dict(zip(names, step["levels"], strict=False))
+    levels, heights = (dict(zip(names, step[each], strict=False)) for each in ("levels", "heights"))
     found = release.evidence.counted(data, names)
     for name, hierarchy in release.hierarchies.items():
         allowed = hierarchy.labels[levels[name]] if name in levels else sum(hierarchy.labels, ())
         shown = found.hierarchies[found.attributes.index(name)].labels[0]
-        if not set(shown) <= set(allowed):
+        if not set(shown) <= set(allowed) or heights.get(name, hierarchy.height) != hierarchy.height:
             return False, f"`{name}` holds values that are not of its level"
     return True, f"{len(release.hierarchies):,} of {len(names):,} columns list them, and hold no others"
 

@@ -34,7 +34,6 @@ from shoal.methods.truthful._sets_listed import (
     written_hidden,
 )
 from shoal.methods.truthful._sets_split import (
-    Composed,
     HiddenCounted,
     JointTrimmed,
     Noise,
@@ -114,7 +113,6 @@ class TruthfulTables(Method):
         several_tables=True,
         shared_columns=True,
         persons=True,
-        steps=(TablesTrimmed.name, Composed.name, "ordered"),
     )
 
     def __post_init__(self) -> None:
