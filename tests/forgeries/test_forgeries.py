@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -410,7 +411,46 @@ def _two_records_exchanged(folder: Path) -> None:
     forger.edit(folder, lambda c: None)
 
 
+def _a_number_that_takes_hours_to_write_out(folder: Path) -> None:
+    forger.edit(folder, lambda c: c.update(budget={"epsilon": "1e999999999", "delta": "0"}))
+
+
+def _a_step_that_spends_such_a_number(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["steps"][0].update(epsilon_spent="1e999999999"))
+
+
+def _a_pipe_that_nobody_writes_to(folder: Path) -> None:
+    (folder / forger.PLAN).unlink()
+    os.mkfifo(folder / forger.PLAN)
+
+
+def _a_plan_that_is_too_deep(folder: Path) -> None:
+    (folder / forger.PLAN).write_text(f"roles = {'[' * 9_999}{']' * 9_999}", encoding="utf-8")
+    forger.edit(folder, lambda c: None)
+
+
+def _a_plan_with_too_long_a_number(folder: Path) -> None:
+    (folder / forger.PLAN).write_text(f"roles = {'9' * 9_999}", encoding="utf-8")
+    forger.edit(folder, lambda c: None)
+
+
+def _a_column_without_a_type(folder: Path) -> None:
+    _rewrite(folder, _data(folder), lambda t: t.set_column(0, t.column_names[0], pa.nulls(len(t))))
+    forger.edit(folder, lambda c: None)
+
+
+def _an_empty_folder(folder: Path) -> None:
+    (folder / "hierarchies").mkdir()
+
+
 FORGERIES = [
+    _a_plan_that_is_too_deep,
+    _a_plan_with_too_long_a_number,
+    _a_column_without_a_type,
+    _an_empty_folder,
+    _a_number_that_takes_hours_to_write_out,
+    _a_step_that_spends_such_a_number,
+    _a_pipe_that_nobody_writes_to,
     _two_records_exchanged,
     _column_added,
     _column_dropped,

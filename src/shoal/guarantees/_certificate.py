@@ -34,6 +34,8 @@ WORDING = 3
 PackageName = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,30}$")]
 Version = Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.+!]{0,40}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+#: no exponent, which could take hours to write out
+Rational = Annotated[str, Field(pattern="^[0-9]+(/[0-9]+)?$")]
 #: a name inside the release folder, at most one folder deep; never `..`, so that no certificate points elsewhere
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
 
@@ -107,9 +109,9 @@ class PromiseEntry(_Part):
 class BudgetEntry(_Part):
     """The total privacy loss of a differentially private release, as exact rationals."""
 
-    epsilon: str
-    delta: str
-    rho: str | None = Field(default=None, description="of zero-concentrated privacy, where an account counts it")
+    epsilon: Rational
+    delta: Rational
+    rho: Rational | None = Field(default=None, description="of zero-concentrated privacy, where an account counts it")
 
 
 class AccountEntry(_Part):

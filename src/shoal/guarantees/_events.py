@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any, ClassVar, dataclass_transform
 
 from shoal.errors import counted, quoted
+from shoal.exact import fraction
 from shoal.schema import Schema
 
 _UNLESS_DEFAULT = "unless default"
@@ -76,8 +77,8 @@ class Event:
 
 
 _READ: dict[object, Callable[[Any], object]] = {
-    "Fraction": lambda value: Fraction(str(value)),
-    "tuple[Fraction, ...]": lambda values: tuple(Fraction(str(value)) for value in values),
+    "Fraction": lambda value: fraction(str(value)),
+    "tuple[Fraction, ...]": lambda values: tuple(fraction(str(value)) for value in values),
 }
 
 

@@ -192,6 +192,8 @@ class Brief:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise PlanError(f"the plan is not valid TOML: {error}") from None
+        except (RecursionError, ValueError):
+            raise PlanError("the plan is not valid TOML: too deeply nested, or a number has too many digits") from None
         folder = folder or Path()
         problems = Problems()
         if content.get("shoal") != VERSION:

@@ -81,6 +81,8 @@ def loads(text: str, folder: str | os.PathLike[str] = ".", *, subject: str = "th
         raise SchemaError(f"{subject} is not valid TOML: {error}") from None
     except RecursionError:
         raise SchemaError(f"{subject} is not valid TOML: too deeply nested") from None
+    except ValueError:
+        raise SchemaError(f"{subject} is not valid TOML: a number has too many digits") from None
     return from_document(document, folder)
 
 

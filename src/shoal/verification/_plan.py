@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from shoal import schema, tables
 from shoal.errors import counted, quoted
+from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
     Certificate,
@@ -407,7 +408,7 @@ def _promises(plan: Brief, certificate: Certificate) -> Decision:
 def _budget(certificate: Certificate) -> Decision:
     """Compare the budget with what the steps spend."""
     spent = [
-        sum((Fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
+        sum((fraction(str(step.get(f"{name}_spent", 0))) for step in certificate.steps), Fraction(0))
         for name in ("epsilon", "delta")
     ]
     stated = [Fraction(0)] * 2

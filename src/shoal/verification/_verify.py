@@ -145,6 +145,9 @@ def _completed() -> Iterator[None]:
 
 def _checks(folder: Path, *, rendered: bool, site: Site) -> list[Check]:
     """Check all but the signature."""
+    strange = [path for path in folder.rglob("*") if path.exists() and not (path.is_file() or path.is_dir())]
+    if strange:  # a pipe or a device may have no end
+        raise VerificationError(f"`{strange[0].name}` in the release is neither a file nor a folder")
     certificate = load(folder / CERTIFICATE)
     checks = [_check_text(folder, certificate)]
     plan = _plan(folder, certificate)
