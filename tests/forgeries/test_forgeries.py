@@ -443,7 +443,12 @@ def _an_empty_folder(folder: Path) -> None:
     (folder / "hierarchies").mkdir()
 
 
+def _a_path_beside_the_first_column(folder: Path) -> None:
+    forger.edit(folder, lambda c: c["data"]["columns"][0].update(hierarchy="../somebody/lives/here"))
+
+
 FORGERIES = [
+    _a_path_beside_the_first_column,
     _a_plan_that_is_too_deep,
     _a_plan_with_too_long_a_number,
     _a_column_without_a_type,

@@ -110,6 +110,9 @@ def _tables(plan: Brief, certificate: Certificate) -> Decision:
     for data in certificate.tables:
         for each in data.columns:
             if each.name == data.class_column:
+                role = Role.QUASI_IDENTIFIER if data.file == [*expected][-1] else Role.INSENSITIVE
+                if each != Column(name=each.name, role=role, kind=Kind.CATEGORICAL):
+                    return False, "the column that numbers the classes is not described as such"
                 continue
             if not _as_planned(each, column(plan.schema[each.name]), bucketized):
                 return False, f"`{each.name}` has a different role, kind or order of values in plan.toml"
