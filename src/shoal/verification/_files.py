@@ -219,7 +219,7 @@ def _hidden(path: Path) -> str | None:
             if not _in_order(pa.concat_tables([*last, rows])):
                 return _UNORDERED
             last = [rows.slice(len(rows) - 1)] if len(rows) else last
-        if not _in_order(pa.concat_tables([*last, *_first_after(path)])):
+        if last and not _in_order(pa.concat_tables([*last, *_first_after(path)])):
             return _UNORDERED
         return "values that no record has" if unused else None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
