@@ -148,7 +148,6 @@ FORGED: dict[str, dict[str, object]] = {
     "less than this": {"spent": {"epsilon": "1", "delta": "0"}},
     "neighbours": {"neighbours": "replace one record; the number of records is public"},
     "persons": {"neighbours": "add or remove one person with all records"},
-    "words": {"cost": {"epsilon": "one", "delta": "0"}},
 }
 
 
@@ -161,6 +160,10 @@ def test_a_forged_account_is_refused(account: shoal.Account, tmp_path: Path) -> 
         edited = certificate | {"account": certificate["account"] | forged}
         path.write_text(json.dumps(edited, indent=2, ensure_ascii=False) + "\n")
         assert not shoal.verify(folder).passed, name
+    unread = certificate["account"] | {"cost": {"epsilon": "one", "delta": "0"}}
+    path.write_text(json.dumps(certificate | {"account": unread}))
+    with pytest.raises(shoal.errors.VerificationError, match=r"account\.cost\.epsilon"):
+        shoal.verify(folder)
 
 
 def test_an_account_is_about_one_table(account: shoal.Account) -> None:
