@@ -53,18 +53,18 @@ explore: .venv/tested ## the property tests with examples that no run has tried 
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=explore tests/unit tests/property
 
 large: .venv/tested ## a million records in a real browser, with the time of each step
-	SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py
+	SHOAL_DEEP=1 SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py
 
 fuzz: .venv/tested ## hostile inputs for minutes: SHOAL_FUZZ_SECONDS and SHOAL_FUZZ_SEED choose how long and which
 	SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py
 
 stops: .venv/tested ## signals at random moments of every command, 100 rounds each; 200 kills of what spends
-	SHOAL_STOPS=$${SHOAL_STOPS:-100} SHOAL_KILLS=$${SHOAL_KILLS:-200} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py tests/reliability/test_account.py tests/reliability/test_kill.py
+	SHOAL_DEEP=1 SHOAL_STOPS=$${SHOAL_STOPS:-100} SHOAL_KILLS=$${SHOAL_KILLS:-200} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py tests/reliability/test_account.py tests/reliability/test_kill.py
 
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
-	SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
+	SHOAL_DEEP=1 SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
 
-deep: .venv/tested ## what `make test` leaves out: a Spark cluster that loses executors, every method on it, long audits
+deep: .venv/tested ## what `make test` leaves out: a Spark cluster that loses executors, long audits and browser journeys
 	SHOAL_DEEP=1 $(BIN)/python -m pytest -q -n 2 -m deep
 
 wheel: .venv/installed ## build the wheel of this platform and check that it is complete

@@ -113,7 +113,7 @@ def test_a_vault_that_is_stopped_while_it_starts_is_gone(moment: str, vault: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.5, 1.5, 3.0, 6.0])
+@pytest.mark.parametrize("seconds", [0.5, 1.5, *(pytest.param(each, marks=pytest.mark.deep) for each in (3.0, 6.0))])
 def test_a_vault_stops_at_any_time(seconds: float, vault: Path) -> None:
     server = subprocess.Popen([sys.executable, "-m", "shoal", "vault", "serve", str(vault), "--port", "0"])
     time.sleep(seconds)

@@ -169,6 +169,7 @@ def test_categories_are_clustered_on_the_executors(
     assert release.measures["sse/sst"] <= 1.25 * inside.measures["sse/sst"]
 
 
+@pytest.mark.deep
 def test_where_executors_and_memory_cut_at_the_same_place_they_give_the_same_release(spark: Any) -> None:
     draw = np.random.default_rng(5)
     towns = [*draw.choice(["Ulm", "Augsburg", "Kiel", "Emden"], 200), *draw.choice(["Graz", "Leoben"], 200)]

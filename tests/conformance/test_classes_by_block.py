@@ -146,6 +146,7 @@ def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: 
     assert values.sort_by([(name, "ascending") for name in values.column_names]).equals(values)
 
 
+@pytest.mark.deep
 def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path: Path) -> None:
     rows, asked = _patients(), ProbabilisticKAnonymity(K)
     method = shoal.Swap(block=BLOCK)

@@ -53,8 +53,18 @@ def _visits(**changes: object) -> tuple[pa.Table, shoal.Schema]:
 CASES = [
     pytest.param(shoal.Generalize(suppression_limit=0.2), [shoal.KAnonymity(5)], {}, marks=pytest.mark.deep),
     (shoal.Generalize(suppression_limit=0.2), [shoal.KAnonymity(3), shoal.TCloseness("fee", 0.3)], {}),
-    (shoal.Mondrian(suppression_limit=0.2), [shoal.KAnonymity(4), shoal.EntropyLDiversity("reason", 2)], {}),
-    (shoal.Generalize(links="kept", suppression_limit=0.9), [shoal.KAnonymity(2)], {"pseudonym": True}),
+    pytest.param(
+        shoal.Mondrian(suppression_limit=0.2),
+        [shoal.KAnonymity(4), shoal.EntropyLDiversity("reason", 2)],
+        {},
+        marks=pytest.mark.deep,
+    ),
+    pytest.param(
+        shoal.Generalize(links="kept", suppression_limit=0.9),
+        [shoal.KAnonymity(2)],
+        {"pseudonym": True},
+        marks=pytest.mark.deep,
+    ),
 ]
 
 

@@ -41,7 +41,7 @@ def people(load: Callable[[pa.Table], Table]) -> Table:
         pytest.param("duckdb", 0, FILTERS, id="not counted"),
         pytest.param("duckdb", 3, FILTERS, id="partly counted"),
         pytest.param("duckdb", 1000, FILTERS, id="counted"),
-        pytest.param("spark", 0, FILTERS, id="spark, not counted", marks=SPARK.marks),
+        pytest.param("spark", 0, FILTERS, id="spark, not counted", marks=[*SPARK.marks, pytest.mark.deep]),
         # on DuckDB every filter is tried beside what was counted
         pytest.param("spark", 3, FILTERS[2:4], id="spark, partly counted", marks=SPARK.marks),
     ],

@@ -189,6 +189,7 @@ def test_a_run_goes_on_when_the_page_is_loaded_again_and_can_be_stopped(page: An
     assert page.get_by_text("cancelled").first.is_visible()
 
 
+@pytest.mark.deep
 def test_two_tabs_work_side_by_side(page: Any, window: Any, app: App) -> None:
     address = open_example(page, app)
     other = window.new_page()
@@ -209,6 +210,7 @@ def test_two_tabs_work_side_by_side(page: Any, window: Any, app: App) -> None:
     other.close()
 
 
+@pytest.mark.deep
 def test_methods_are_compared_and_a_point_is_used(page: Any, app: App, tmp_path: Path) -> None:
     page.goto(f"{open_example(page, app)}/compare")
     page.get_by_label("Values of k").fill("3, 9")
@@ -260,6 +262,7 @@ def test_an_ephemeral_app_leaves_nothing(chromium: Any, tmp_path: Path, monkeypa
 LOOKS = [(1280, "light", {}), (390, "dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})]
 
 
+@pytest.mark.deep
 def test_no_page_has_a_serious_accessibility_problem(window: Any, chromium: Any, app: App) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python").Axe()
     context = chromium.new_context(

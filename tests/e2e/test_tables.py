@@ -59,6 +59,7 @@ def send(page: Any, app: App, path: Path) -> str:
     return str(page.url)
 
 
+@pytest.mark.deep
 def test_sixty_dirty_columns_are_worked_on_and_no_text_is_read_as_html(page: Any, app: App, tmp_path: Path) -> None:
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.accept()))

@@ -79,7 +79,7 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_an_account_under_fire_is_never_overspent_and_forgets_nothing(tmp_path: Path) -> None:
     people = pa.table({"sex": ["F", "M"] * 2000})
     table = shoal.read(people, schema=Schema(attributes=(SEX,)))

@@ -130,6 +130,7 @@ def test_an_engine_that_fails(tmp_path: Path, faulty: Faulty, kind: str) -> None
         folder.mkdir()
 
 
+@pytest.mark.deep
 def test_a_check_that_the_machine_cannot_complete_says_nothing_against_the_release(
     tmp_path: Path, faulty: Faulty
 ) -> None:

@@ -45,7 +45,9 @@ def test_no_command_is_forgotten() -> None:
     assert set(commands.names()) - tried == set(commands.SERVERS)
 
 
-@pytest.mark.parametrize("name", commands.RUNS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] if "compare" in name else []) for name in commands.RUNS]
+)
 def test_a_command_stops_at_any_moment_and_says_what_is_there(name: str, home: Path, disturbed: Disturbed) -> None:
     arguments, chosen = commands.RUNS[name], random.Random(name)
     whole = disturbed(*arguments, cwd=home)

@@ -83,6 +83,7 @@ def test_released_means_have_the_stated_scale(target: str, columns: int, scale: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "scale"), [("original", 100 * 1000 / 40 / 50), ("partition", 1000 / 40 / 50)])
+@pytest.mark.deep
 def test_several_columns_clustered_together_have_the_stated_scale(target: str, scale: float) -> None:
     from scipy.stats import kstest
 
@@ -186,9 +187,8 @@ def apart(released: np.ndarray) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "refuted"), [("record-query", True), pytest.param("original", False, marks=pytest.mark.deep)]
-)
+@pytest.mark.parametrize(("target", "refuted"), [("record-query", True), ("original", False)])
+@pytest.mark.deep
 def test_a_query_for_one_record_does_not_protect_the_table(target: str, refuted: bool) -> None:
     """[SC13 Prop. 8] takes noise for one cluster, and calls the whole table private by parallel composition."""
     first, second = turns(240)
@@ -198,6 +198,7 @@ def test_a_query_for_one_record_does_not_protect_the_table(target: str, refuted:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["box", "gaussian"])
+@pytest.mark.deep
 def test_the_audit_catches_noise_that_does_not_cover_all_clusters(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise for clusters of 2,000 records on clusters of two: records as above, both kinds of joint noise."""
     first, second = turns(60)

@@ -115,7 +115,7 @@ assert isinstance(TRIMMING, Trimming)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["full-domain", "multi-dimensional"])
+@pytest.mark.parametrize("scheme", ["full-domain", pytest.param("multi-dimensional", marks=pytest.mark.deep)])
 def test_the_method_passes_where_one_record_matters_most(scheme: str) -> None:
     # the extra record is alone in its value, and the other class is at the threshold
     near = int(K / BETA)
