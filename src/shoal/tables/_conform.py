@@ -114,8 +114,10 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     reading = _Reading(attribute=attribute, conditions={"missing": column.isnull()}, column=column)
     if kind.is_nested() and not (role.left_out or role is Role.IDENTIFIER):
         return replace(reading, problem="holds lists or structures")
-    if kind.is_binary() and (role.known_elsewhere or role is Role.SENSITIVE):
-        return replace(reading, problem="holds bytes")
+    if kind.is_interval() and not role.left_out:
+        return replace(reading, problem="holds durations; turn them into numbers, such as days")
+    if kind.is_binary() and (role.known_elsewhere or role in (Role.SENSITIVE, Role.INSENSITIVE)):
+        return replace(reading, problem="holds bytes; turn them into text, or drop the column")
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
         return _apart(reading)
     read = _numeric(reading, table.source.detail("decimal")) if attribute.kind is Kind.NUMERIC else _date(reading)

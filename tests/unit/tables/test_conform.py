@@ -99,20 +99,22 @@ def test_keys_of_persons_that_a_fraction_elsewhere_would_merge_are_refused() -> 
 def test_a_column_of_another_type_is_refused_by_type() -> None:
     import datetime as dt
 
-    rows = pa.table({"day": [dt.date(2024, 1, 1)], "n": [1], "list": [[1]], "bytes": [b"x"]})
+    rows = pa.table({"day": [dt.date(2024, 1, 1)], "n": [1], "list": [[1]], "bytes": [b"x"], "stay": [dt.timedelta(3)]})
     wanted = Schema(
         attributes=(
             Attribute(name="day", kind=Kind.NUMERIC),
             Attribute(name="n", kind=Kind.DATE),
             Attribute(name="list"),
-            Attribute(name="bytes", role=Role.QUASI_IDENTIFIER),
+            Attribute(name="bytes"),
+            Attribute(name="stay", role=Role.SENSITIVE),
         )
     )
     assert problems(read(rows), wanted) == (
         "column `day` holds dates or times, not numbers",
         "column `n` holds numbers, not dates",
         "column `list` holds lists or structures",
-        "column `bytes` holds bytes",
+        "column `bytes` holds bytes; turn them into text, or drop the column",
+        "column `stay` holds durations; turn them into numbers, such as days",
     )
 
 
