@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE))
 
 # No test depends on how busy the machine is, and two runs of the same code try the same examples.
 settings.register_profile(
-    "default", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+    "default", deadline=None, derandomize=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("default")
 #: new examples in every run, many of them: `make explore`

@@ -139,6 +139,7 @@ def test_a_stopped_comparison_says_what_is_kept_and_goes_on(people: Path, tmp_pa
     assert len(list(tmp_path.glob("kept/*.json"))) == 6
 
 
+@pytest.mark.deep
 def test_the_frontier_is_drawn_into_a_file(people: Path, tmp_path: Path, shoal: Run, compared: tuple[str, str]) -> None:
     assert compared
     arguments = (

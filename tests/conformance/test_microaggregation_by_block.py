@@ -227,6 +227,7 @@ def test_no_block_is_too_small_whatever_the_sample_says(put: Put, monkeypatch: p
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_records_that_miss_a_value_may_be_left_out_and_identifiers_become_pseudonyms(put: Put) -> None:
     people = _people().select(["name", "age", "income"])
     schema = Schema(
@@ -336,6 +337,7 @@ def test_promises_about_values_are_kept_block_by_block(put: Put, promises: tuple
 
 
 @pytest.mark.usefixtures("collects_nothing")
+@pytest.mark.deep
 def test_blocks_that_cannot_keep_a_promise_are_joined_with_others(put: Put) -> None:
     """Everybody below 40 has one illness, everybody above another: no block of one side keeps the promise alone."""
     number = 1200

@@ -92,6 +92,7 @@ def test_persons_counted_by_executors_give_the_release_of_duckdb(
         _same(here, there)
 
 
+@pytest.mark.deep
 def test_the_risk_of_persons_and_households_is_that_of_duckdb(put: Put) -> None:
     rows, schema = _visits()
     here, there = (shoal.assess(table).people for table in (shoal.read(rows, schema=schema), put(rows, schema)))

@@ -117,6 +117,7 @@ def test_the_hospital_table_becomes_a_release(page: Any, app: App, hospital: Pat
     page.get_by_text(re.compile(r"NOT verified: \d of")).wait_for()
 
 
+@pytest.mark.deep
 def test_adult_is_anonymised_with_arx_hierarchies(page: Any, app: App, shared_data: Path) -> None:
     upload(page, app, shared_data / "adult" / "adult.csv")
     page.wait_for_url("**/tables/*")
@@ -245,6 +246,7 @@ def test_the_way_can_be_gone_with_the_keyboard_alone(page: Any, app: App) -> Non
     page.wait_for_url("**/risk")
 
 
+@pytest.mark.deep
 def test_an_ephemeral_app_leaves_nothing(chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     app = serve("--ephemeral")

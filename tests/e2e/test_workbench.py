@@ -163,6 +163,7 @@ def test_cut_points_are_moved_on_the_histogram(page: Any, app: App) -> None:
     saved(page)
 
 
+@pytest.mark.deep
 def test_the_cost_is_tried_out_and_levels_are_picked_from_the_default_method(page: Any, app: App) -> None:
     page.goto(f"{open_example(page, app)}/promise")
     page.get_by_role("button", name="What would it cost?").click()

@@ -98,6 +98,7 @@ def test_several_columns_clustered_together_have_the_stated_scale(target: str, s
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_released_concepts_have_the_probabilities_of_the_exponential_mechanism() -> None:
     from scipy.stats import chisquare
 
