@@ -97,7 +97,7 @@ def reread(path: Path) -> Table:
 
 def reread_csv(path: Path) -> pa.Table:
     """Read the CSV copy of a file of a release, as Shoal writes it, as text."""
-    text = open_csv(path, delimiter=",", encoding="utf-8")
+    text = open_csv(path, delimiter=",", encoding="utf-8", names=True)
     records = text.records.read_all()
     text.check()
     return records

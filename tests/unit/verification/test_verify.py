@@ -17,6 +17,7 @@ import shoal
 from shoal.errors import Cancelled, OutputError, Undecided
 from shoal.guarantees import CERTIFICATE, load
 from shoal.schema import Attribute, Role, Schema
+from shoal.verification._files import compared
 
 TOWN = Schema(attributes=(Attribute(name="town", role=Role.QUASI_IDENTIFIER),))
 
@@ -31,6 +32,17 @@ def test_a_folder_may_be_called_as_a_file_is(tmp_path: Path) -> None:
     table = shoal.read(pa.table({"town": ["Ulm", "Ulm", "Bonn", "Bonn"]}), schema=TOWN)
     made = shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path / "release.csv", csv=True)
     assert shoal.verify(made).passed
+
+
+def test_names_of_columns_that_look_like_values_are_names_in_the_copy(tmp_path: Path) -> None:
+    rows = pa.table({"10": [1, 1, 2, 2], "2": [2020, 2021, 2020, 2021], "a\nb": ["x", "y", "x", "y"]})
+    known = shoal.Attribute(name="10", role=shoal.Role.QUASI_IDENTIFIER)
+    schema = shoal.Schema(attributes=(known, shoal.Attribute(name="2"), shoal.Attribute(name="a\nb")))
+    folder = shoal.anonymize(shoal.read(rows, schema=schema), shoal.KAnonymity(k=2)).write(tmp_path / "r", csv=True)
+    assert shoal.verify(folder).passed
+    copy = folder / "data.csv"
+    copy.write_bytes(copy.read_bytes().replace(b"10,2", b"10,3", 1))
+    assert compared(str(copy)) == {"same": False}
 
 
 @pytest.mark.parametrize("name", ["summary.txt", "report.html"])

@@ -23,7 +23,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._cells import header_of, titles, told_of_titles
+from shoal.tables.formats._cells import Header, header_of, titles, told_of_titles
 from shoal.tables.formats._format import FileFormat, Options, ending
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
@@ -80,8 +80,11 @@ def open_csv(
     encoding: str | None = None,
     decimal: str | None = None,
     fall_back: bool = False,
+    names: bool = False,
 ) -> CsvText:
     """Open a CSV file; how it is written is detected where not given, and ``fall_back`` reads it as Windows-1252.
+
+    With ``names`` the first row is known to hold the names of the columns, whatever it looks like.
 
     Raises
     ------
@@ -97,10 +100,11 @@ def open_csv(
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
-    above = rows[: titles(rows)]
-    head = header_of(rows := rows[len(above) :])
+    above = [] if names else rows[: titles(rows)]
+    head = Header(columns=tuple(rows[0])) if names else header_of(rows := rows[len(above) :])
     columns, token = head.columns, secrets.token_hex(16)
-    check_names(columns, path.name)
+    if not names:
+        check_names(columns, path.name)
     return CsvText(
         path=path,
         columns=columns,
