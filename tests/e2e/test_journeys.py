@@ -180,6 +180,7 @@ def test_a_wrong_number_is_told_while_it_is_typed(page: Any, app: App) -> None:
     page.get_by_text("must be a whole number, 1 or more; got 0").wait_for()
 
 
+@pytest.mark.deep
 def test_a_run_goes_on_when_the_page_is_loaded_again_and_can_be_stopped(page: Any, app: App) -> None:
     start_heavy(page, app)
     page.reload()

@@ -89,7 +89,7 @@ def test_many_tables_pass_and_tables_that_each_spend_the_whole_budget_are_caught
     assert results[1].refutes(4)
 
 
-@pytest.mark.parametrize("mechanism", [ExponentialMechanism, PermuteAndFlip])
+@pytest.mark.parametrize("mechanism", [ExponentialMechanism, pytest.param(PermuteAndFlip, marks=pytest.mark.deep)])
 def test_selections_pass_and_their_broken_twins_are_caught(mechanism: type[Selection]) -> None:
     source = SeededSource(22)
     # One score rises and ten fall by the sensitivity: what monotone scores cannot do.

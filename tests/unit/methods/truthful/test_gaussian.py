@@ -225,7 +225,7 @@ def test_the_score_of_listed_cells_counts_those_without_records() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize(("bound", "tables"), [("0.02", 3), ("0.3", 10)])
+@pytest.mark.parametrize(("bound", "tables"), [pytest.param("0.02", 3, marks=pytest.mark.deep), ("0.3", 10)])
 def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
     bound: str, tables: int, counted: bool
 ) -> None:
