@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests check bench figures lint types native system explore large fuzz stops faults deep wheel sbom constraints lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large long fuzz stops faults deep wheel sbom constraints lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -55,8 +55,11 @@ explore: .venv/tested ## the property tests with examples that no run has tried 
 large: .venv/tested ## a million records in a real browser, with the time of each step
 	SHOAL_DEEP=1 SHOAL_LARGE=1 $(BIN)/python -m pytest -q -s tests/e2e/test_tables.py
 
+long: .venv/tested ## thousands of neighbouring tables through every private method, which takes an hour
+	SHOAL_DEEP=1 SHOAL_NEIGHBOURS=$${SHOAL_NEIGHBOURS:-5000} $(BIN)/python -m pytest -q -n 2 -m deep tests/property/test_totality.py
+
 fuzz: .venv/tested ## hostile inputs for minutes: SHOAL_FUZZ_SECONDS and SHOAL_FUZZ_SEED choose how long and which
-	SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py
+	SHOAL_DEEP=1 SHOAL_FUZZ_SECONDS=$${SHOAL_FUZZ_SECONDS:-300} $(BIN)/python -m pytest -q -s tests/fuzz tests/web/test_fuzz.py tests/unit/queries/test_server_fuzz.py
 
 stops: .venv/tested ## signals at random moments of every command, 100 rounds each; 200 kills of what spends
 	SHOAL_DEEP=1 SHOAL_STOPS=$${SHOAL_STOPS:-100} SHOAL_KILLS=$${SHOAL_KILLS:-200} $(BIN)/python -m pytest -q -s tests/reliability/test_stop.py tests/reliability/test_account.py tests/reliability/test_kill.py
@@ -74,8 +77,11 @@ wheel: .venv/installed ## build the wheel of this platform and check that it is 
 sbom: wheel ## list what the wheel and its dependencies are, with licences, as CycloneDX
 	sh tools/sbom dist
 
-constraints: test ## write down the versions with which all tests have passed
+constraints: test ## write down the versions with which all tests have passed, with hashes for the container
 	$(BIN)/python tools/constraints.py > constraints.txt
+	$(BIN)/python tools/hashes.py build > tools/hashed-build.txt
+	$(BIN)/python tools/hashes.py container > tools/hashed-container.txt
+	$(BIN)/python tools/licences.py > docs/reference/dependencies.md
 
 lowest: wheel ## install the wheel with the lowest allowed versions into a clean environment, and run the tests there
 	sh tools/lowest-versions

@@ -202,7 +202,7 @@ def long_ledger(folder: Path) -> None:
 
     from shoal.queries import Ledger, Loss
     from shoal.queries._accounts import spend_entry
-    from shoal.queries._conditions import EVERYBODY
+    from shoal.schema.conditions import EVERYBODY
 
     path = folder / f"long-{os.getpid()}.ledger"
     if not path.exists():

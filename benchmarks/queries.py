@@ -85,7 +85,7 @@ def spendings(folder: Path) -> None:
 def opened(folder: Path, entries: int = 100_000) -> None:
     """Open a ledger with many entries: from its checkpoint, and without one; then read its last page."""
     from shoal.queries._accounts import spend_entry
-    from shoal.queries._conditions import EVERYBODY
+    from shoal.schema.conditions import EVERYBODY
 
     print(f"\na ledger of {entries:,} spendings, seconds")
     with closing(Ledger.create(folder / "long.ledger", budget=Loss.of(10**6))) as ledger:

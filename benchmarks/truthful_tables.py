@@ -1,144 +1,220 @@
-"""Many truthful tables read together, beside synthetic data: random counts, pairs of columns, and classifiers.
+"""Many truthful tables read together, beside synthetic data: counts, and tables of one, two and three columns.
 
-Settings: a random four fifths of the records are published; the rest is held out. 2,000 random counts
-over 1 to 3 columns, the values of a random record each (seed 5): the mean of |estimate - truth| / max(truth, 0.1 % of
-the records). The total variation distance of all pairs of columns, mean. Classifiers are trained on what was
-published, a weighted pool or synthetic records, and tested on the held-out originals: accuracy. Every method has its
-default settings, but for two of dpmm: 1,000 iterations of inference, which MST and PrivBayes have 5,000 of there (with
-those MST gave the same on Adult at epsilon 1, in twice the time), and 80 MB for the model of AIM, the default of its
-paper, instead of any size. These two were set after the first runs, to save time; so was how many pairs we choose
-below epsilon 1, to lose less. The domains of synthetic data are those of the records, which is a favour.
+Settings, fixed beforehand: five tables, each with every record published, delta 1e-5, seeds 0 to 2 for every tool. The
+figures are the total variation distances of all tables of one, two and three columns, mean and worst; the mean of
+|estimate - truth| / max(truth, 0.1 % of the records) over 2,000 random counts over one to three columns, the values of
+a random record each (seed 5); processor seconds.
 
-Run it with the names of makers, or for all of them without. PrivBayes, MST and AIM of dpmm need ``SHOAL_PEERS``, a
-Python that has dpmm; a run of MST takes a minute and a half of processor time, one of AIM a quarter of an hour, and
-what takes longer than ``LIMIT`` ends. ``SHOAL_RUNS`` and ``SHOAL_EPSILONS`` make it shorter.
+``household`` was chosen before anything was tuned, and rules were never set by looking at it.
+
+Peers are those of `synthetic.py`, with the settings that it names.
+
+Every run is stored in the folder ``SHOAL_RESULTS`` and not repeated, so that the benchmark can be stopped and taken up
+again; without arguments it makes what is missing and prints everything. Arguments choose: tools, tables, epsilons,
+``seed=0``. MST and AIM need ``SHOAL_PEERS``, a Python that has dpmm. ``--print`` makes nothing.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
-import resource
-import subprocess
+import json
 import sys
-import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
+import nist
 import shoal
-from shoal.schema import Attribute, Domain, Role, Schema
+import synthetic
+from shoal.schema import Attribute, Domain, Intervals, Kind, Role, Schema
 from truthful import DATA, adult_schema
-from truthful_learning import LEARNERS, accuracy
 
-RUNS = int(os.environ.get("SHOAL_RUNS", "20"))
-LEARNED = 5
-#: Synthetic data takes minutes.
-FEWER = {"PrivBayes": 3, "MST": 3, "AIM": 2}
-EPSILONS = tuple(os.environ.get("SHOAL_EPSILONS", "0.1 1 3").split())
+EPSILONS = ("0.1", "1", "3")
+SEEDS = 3
 DELTA = "1e-5"
-EARNINGS = ["size", "sex", "age", "education", "occupation", "contract", "fullPart", "lengthService"]
-#: Processor seconds that one fit of synthetic data may take.
-LIMIT = 3600
-ITERATIONS = 1000
-
-PEER = """
-import sys, time, pandas as pd
-from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
-name, epsilon, delta, seed, source, target = sys.argv[1:7]
-table = pd.read_csv(source, dtype=str)
-kinds = {"MST": MSTPipeline, "AIM": AIMPipeline, "PrivBayes": PrivBayesPipeline}
-# Without a limit AIM of dpmm lets its model grow until the memory is full; 80 MB is the default of its paper. 1,000
-# iterations are the default of AIM and of the inference that all three share.
-limit = {"max_model_size": 80} if name == "AIM" else {}
-iterations = {"n_iters": int(sys.argv[7])}
-made = kinds[name](epsilon=float(epsilon), delta=float(delta), n_jobs=1, gen_kwargs=iterations, **limit)
-made.fit(table.astype("category"), random_state=int(seed))
-made.generate(n_records=len(table)).to_csv(target, index=False)
-print(time.process_time())
-"""
+FIGURES = ("counts", "one", "one, worst", "two", "two, worst", "three", "three, worst", "seconds")
 
 Columns = dict[str, np.ndarray]
 #: Values by column, weights, and the processor seconds that they took.
 Weighted = tuple[Columns, np.ndarray, float]
-Maker = Callable[["Case", str, int], Weighted]
+#: None where it is not done.
+Maker = Callable[["Case", str, int], Weighted | None]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A table with what is published of it, what is held out, and which column classifiers guess."""
+    """A table and what its schema declares."""
 
     name: str
     schema: Schema
-    published: Columns
-    held_out: Columns
-    target: str
+    columns: Columns
 
     @property
     def records(self) -> int:
-        return len(self.published[self.target])
+        return len(next(iter(self.columns.values())))
 
 
 def main() -> None:
-    warnings.filterwarnings("ignore")
-    wanted = sys.argv[1:] or [*MAKERS]
-    for case in cases():
-        queries = random_queries(case)
-        print(f"{case.name}, {case.records:,} records, {len(case.published)} columns; {len(queries):,} counts")
-        guess = max(np.mean(case.held_out[case.target] == value) for value in {*case.held_out[case.target]})
-        plain = learned(case, (case.published, np.ones(case.records), 0.0))
-        print(f"  guessing {guess:.1%}; trained on the originals: {spelt(plain)}")
-        for epsilon, name in itertools.product(EPSILONS, wanted):
-            runs = min(RUNS, FEWER.get(name, RUNS))
-            found = [measured(case, MAKERS[name], epsilon, run, queries) for run in range(runs)]
-            print(f"  epsilon {epsilon:<4} {name:<16} {summary(found)}", flush=True)
+    wanted = {*sys.argv[1:]} - {"--print"}
+    runs = [*itertools.product(CASES, EPSILONS, MAKERS, range(SEEDS))]
+    synthetic.RESULTS.mkdir(parents=True, exist_ok=True)
+    for case, epsilon, maker, seed in runs:
+        path = _path(case, epsilon, maker, seed)
+        chosen = all(
+            not wanted & {*kind} or one in wanted
+            for one, kind in zip(
+                (case, epsilon, maker, f"seed={seed}"),
+                (CASES, EPSILONS, MAKERS, [f"seed={each}" for each in range(SEEDS)]),
+                strict=True,
+            )
+        )
+        if path.exists() or not chosen or "--print" in sys.argv or (maker in PEERS and synthetic.PYTHON is None):
+            continue
+        result = measured(CASES[case](), MAKERS[maker], epsilon, seed)
+        path.write_text(json.dumps(result), encoding="utf-8")
+        print(case, epsilon, maker, seed, result, flush=True)
+    for case, epsilon in itertools.product(CASES, EPSILONS):
+        for maker in MAKERS:
+            paths = [_path(case, epsilon, maker, seed) for seed in range(SEEDS)]
+            results = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+            if results:
+                print(f"{case:<10} {epsilon:<4} {maker:<8} {summary(results)}")
 
 
-def measured(case: Case, maker: Maker, epsilon: str, run: int, queries: list[dict[str, str]]) -> dict[str, float]:
-    made = maker(case, epsilon, run)
-    error, distance = compared(case, made, queries)
-    scores = learned(case, made) if run < LEARNED else {}
-    return {"counts": error, "pairs": distance, **scores, "seconds": made[2]}
+def _path(case: str, epsilon: str, maker: str, seed: int) -> Path:
+    return synthetic.RESULTS / f"{case}-{epsilon}-{maker}-{seed}.json"
 
 
-def summary(found: list[dict[str, float]]) -> str:
-    """Return the mean and the deviation of a run of every figure."""
-    names = dict.fromkeys(name for each in found for name in each)
-    values = {name: [each[name] for each in found if name in each] for name in names}
-    parts = [f"{name} {np.mean(each):.4f} +- {np.std(each):.4f}" for name, each in values.items()]
-    return f"{len(found)} runs: {', '.join(parts)}"
+def measured(case: Case, maker: Maker, epsilon: str, seed: int) -> dict[str, float] | None:
+    made = maker(case, epsilon, seed)
+    if made is None:
+        return None
+    columns, weights, seconds = made
+    return compared(case.columns, columns, weights) | {"seconds": seconds}
 
 
-def spelt(scores: dict[str, float]) -> str:
-    return ", ".join(f"{name} {score:.1%}" for name, score in scores.items())
+def summary(results: list[dict[str, float] | None]) -> str:
+    """Return the mean of every figure, with the least and the largest of the runs."""
+    done = [each for each in results if each is not None]
+    if not done:
+        return f"not done after {synthetic.LIMIT} CPU s"
+    values = {name: [each[name] for each in done] for name in FIGURES}
+    parts = [f"{name} {np.mean(each):.4f} ({min(each):.4f}-{max(each):.4f})" for name, each in values.items()]
+    return f"{len(done)} of {len(results)} runs: {', '.join(parts)}"
 
 
 # -- the tables
 
 
-def cases() -> Iterator[Case]:
-    adult = shoal.read(DATA / "adult.csv").to_arrow()
-    yield _case("Adult", adult_schema(), adult, "salary-class")
-    rows = pc.read_csv(DATA.parent / "survey" / "ses.csv", convert_options=pc.ConvertOptions(strings_can_be_null=False))
-    high = np.where(rows["earningsHour"].to_numpy() >= 15, "15 euros or more", "less")
-    earnings = rows.select(EARNINGS).append_column("pay", pa.array(high))
-    yield _case("Structure of earnings", earnings_schema(earnings), earnings, "pay")
+@cache
+def adult() -> Case:
+    return _case("Adult", adult_schema(), shoal.read(DATA / "adult.csv").to_arrow())
 
 
-def earnings_schema(rows: pa.Table) -> Schema:
+@cache
+def eu_silc() -> Case:
+    rows = _survey("eusilc")
+    age = np.clip(rows["age"].to_numpy().astype(float), 0, 95).astype(int)
+    values: dict[str, np.ndarray] = {
+        "region": rows["db040"].to_numpy(zero_copy_only=False),
+        "size": rows["hsize"].to_numpy(zero_copy_only=False).astype(str),
+        "age": age.astype(str),
+        "sex": rows["rb090"].to_numpy(zero_copy_only=False),
+        "status": rows["pl030"].to_numpy(zero_copy_only=False),
+        "citizenship": rows["pb220a"].to_numpy(zero_copy_only=False),
+        "wage": _bands(rows["py010n"], (1, 5_000, 10_000, 20_000, 30_000)),
+        "benefit": _bands(rows["py090n"], (1, 5_000, 10_000)),
+        "pension": _bands(rows["py100n"], (1, 5_000, 10_000, 20_000, 30_000)),
+        "income": _bands(rows["eqIncome"], tuple(range(4_000, 52_000, 4_000))),
+    }
+    table = pa.table({name: pa.array(np.where(each == "", "none", each), pa.string()) for name, each in values.items()})
+    years = Attribute(
+        name="age",
+        role=Role.QUASI_IDENTIFIER,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=95),
+        hierarchy=Intervals(widths=(5, 10, 20)),
+    )
+    return _case("EU-SILC", _listed(table, {"age": years}), table)
+
+
+@cache
+def earnings() -> Case:
+    names = ("size", "sex", "age", "education", "occupation", "contract", "fullPart", "lengthService")
+    rows = _survey("ses")
+    pay = _bands(rows["earningsHour"], (8, 12, 16, 24))
+    table = pa.table({name: rows[name] for name in names} | {"pay": pa.array(pay)})
+    return _case("earnings", _listed(table), table)
+
+
+@cache
+def census() -> Case:
+    """Return NIST's national excerpt, demographic columns; "N" is a value here, and no rule is used."""
+    rows = nist.records("national2019")
+    table = pa.table({name: pa.array([row[name] for row in rows]) for name in nist.FEATURES["demographic"]})
+    years = Attribute(
+        name="AGEP",
+        role=Role.QUASI_IDENTIFIER,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=99),
+        hierarchy=Intervals(widths=(5, 10, 20)),
+    )
+    return _case("NIST", _listed(table, {"AGEP": years}), table)
+
+
+@cache
+def household() -> Case:
+    """Return a test survey of households of sdcMicro, which no rule was set by."""
+    rows = _survey("testdata")
+    names = ("urbrur", "roof", "walls", "water", "electcon", "relat", "sex", "age", "hhcivil")
+    table = pa.table(
+        {name: rows[name] for name in names}
+        | {"expend": pa.array(_bands(rows["expend"], tuple(range(10_000_000, 100_000_000, 10_000_000))))}
+    )
+    years = Attribute(
+        name="age",
+        role=Role.QUASI_IDENTIFIER,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=95),
+        hierarchy=Intervals(widths=(5, 10, 20)),
+    )
+    return _case("household", _listed(table, {"age": years}), table)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "Adult": adult,
+    "EU-SILC": eu_silc,
+    "earnings": earnings,
+    "NIST": census,
+    "household": household,
+}
+
+
+def _survey(name: str) -> pa.Table:
+    path = DATA.parent / "survey" / f"{name}.csv"
+    return pc.read_csv(path, convert_options=pc.ConvertOptions(strings_can_be_null=False))
+
+
+def _bands(column: pa.ChunkedArray, cuts: tuple[int, ...]) -> np.ndarray:
+    """Return the band of every number, between public cuts; what is no number has a band of its own."""
+    texts = column.cast(pa.string()).to_pylist()
+    numbers = np.array([float(each) if each not in (None, "", "NA") else np.nan for each in texts])
+    return np.where(np.isnan(numbers), "none", np.searchsorted(cuts, numbers, side="right").astype(str))
+
+
+def _listed(rows: pa.Table, others: dict[str, Attribute] | None = None) -> Schema:
     """Declare the values of all columns: the codes of the survey."""
+    others = others or {}
     return Schema(
         attributes=tuple(
-            Attribute(
+            others.get(name)
+            or Attribute(
                 name=name,
                 role=Role.QUASI_IDENTIFIER,
                 domain=Domain(values=tuple(sorted({str(each) for each in rows[name].to_pylist()}))),
@@ -148,105 +224,74 @@ def earnings_schema(rows: pa.Table) -> Schema:
     )
 
 
-def _case(name: str, schema: Schema, rows: pa.Table, target: str) -> Case:
-    columns = {each: np.array([str(value) for value in rows[each].to_pylist()]) for each in schema.names}
-    inside = np.random.default_rng(5).random(len(rows)) < Fraction(4, 5)
-    published = {each: values[inside] for each, values in columns.items()}
-    return Case(name, schema, published, {each: values[~inside] for each, values in columns.items()}, target)
+def _case(name: str, schema: Schema, rows: pa.Table) -> Case:
+    return Case(
+        name, schema, {each: np.array([str(value) for value in rows[each].to_pylist()]) for each in schema.names}
+    )
 
 
 # -- who makes
 
 
-def truthful(case: Case, epsilon: str, run: int, *, tables: str) -> Weighted:
-    del run
+def truthful(case: Case, epsilon: str, seed: int, *, tables: str) -> Weighted:
+    del seed  # noise comes from the system
     start = time.process_time()
     wanted = shoal.DifferentialPrivacy(epsilon=epsilon, delta=DELTA)
-    table = shoal.read(pa.table(case.published)).with_schema(case.schema)
+    table = shoal.read(pa.table(case.columns)).with_schema(case.schema)
     method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
     pool = shoal.anonymize(table, wanted, method=method).estimate().pool()
-    columns = {name: np.array(pool[name].to_pylist(), dtype=str) for name in case.published}
+    columns = {name: np.array(pool[name].to_pylist(), dtype=str) for name in case.columns}
     return columns, pool["weight"].to_numpy(), time.process_time() - start
 
 
-def peer(case: Case, epsilon: str, run: int, *, name: str) -> Weighted:
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "source.csv", Path(folder) / "target.csv"
-        pc.write_csv(pa.table(case.published), source)
-        told_apart = [name, epsilon, DELTA, str(run), str(source), str(target), str(ITERATIONS)]
-        called = [os.environ["SHOAL_PEERS"], "-c", PEER, *told_apart]
-        told = subprocess.run(called, check=True, capture_output=True, text=True, preexec_fn=_limited)
-        texts = pc.ConvertOptions(column_types=dict.fromkeys(case.published, pa.string()))
-        made = pc.read_csv(target, convert_options=texts)
-        columns = {each: np.array(made[each].to_pylist(), dtype=str) for each in case.published}
-        return columns, np.ones(len(made)), float(told.stdout.split()[-1])
+def peer(case: Case, epsilon: str, seed: int, *, name: str) -> Weighted | None:
+    made = synthetic.synthetic(case.name, pa.table(case.columns), name, epsilon=epsilon, delta=DELTA, seed=seed)
+    if made is None:
+        return None
+    path, seconds = made
+    texts = pc.ConvertOptions(column_types=dict.fromkeys(case.columns, pa.string()), strings_can_be_null=False)
+    rows = pc.read_csv(path, convert_options=texts)
+    return {each: np.array(rows[each].to_pylist(), dtype=str) for each in case.columns}, np.ones(len(rows)), seconds
 
 
-def _limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
-
-
-PEERS: dict[str, Maker] = {name: partial(peer, name=name) for name in ("PrivBayes", "MST", "AIM")}
-MAKERS: dict[str, Maker] = {
-    "columns": partial(truthful, tables="columns"),
-    "pairs": partial(truthful, tables="pairs"),
-    "pairs+joint": partial(truthful, tables="pairs+joint"),
-    **(PEERS if os.environ.get("SHOAL_PEERS") else {}),
-}
+PEERS: dict[str, Maker] = {name: partial(peer, name=name) for name in synthetic.NAMES}
+MAKERS: dict[str, Maker] = {name: partial(truthful, tables=name) for name in ("columns", "pairs")} | PEERS
 
 
 # -- how good it is
 
 
-def random_queries(case: Case, number: int = 2000) -> list[dict[str, str]]:
-    generator = np.random.default_rng(5)
-    found = []
-    for _ in range(number):
-        names = generator.choice(list(case.published), generator.integers(1, 4), replace=False)
-        row = generator.integers(case.records)
-        found.append({str(name): str(case.published[str(name)][row]) for name in names})
-    return found
+def compared(truth: Columns, columns: Columns, weights: np.ndarray) -> dict[str, float]:
+    records = len(next(iter(truth.values())))
+    codes, sizes = {}, {}
+    for name, values in truth.items():
+        shared, both = np.unique(np.concatenate([values, columns[name]]), return_inverse=True)
+        codes[name], sizes[name] = (both[:records], both[records:]), len(shared)
+    shares = np.full(records, 1 / records), weights / weights.sum()
+    figures = {"counts": _error_of_counts(codes, shares)}
+    for number, label in enumerate(("one", "two", "three"), start=1):
+        distances = []
+        for names in itertools.combinations(truth, number):
+            keys = [np.zeros(len(own), dtype=np.int64) for own in shares]
+            for name in names:
+                keys = [key * sizes[name] + own for key, own in zip(keys, codes[name], strict=True)]
+            _, cells = np.unique(np.concatenate(keys), return_inverse=True)
+            distances.append(np.abs(np.bincount(cells, np.concatenate([shares[0], -shares[1]]))).sum() / 2)
+        figures |= {label: float(np.mean(distances)), f"{label}, worst": float(np.max(distances))}
+    return figures
 
 
-def compared(case: Case, made: Weighted, queries: list[dict[str, str]]) -> tuple[float, float]:
-    columns, weights, _ = made
-    ones = np.ones(case.records)
-    codes, shared = {}, {}
-    for name, values in case.published.items():
-        shared[name], both = np.unique(np.concatenate([values, columns[name]]), return_inverse=True)
-        codes[name] = both[: len(ones)], both[len(ones) :]
-    errors = []
-    for query in queries:
-        truth, guess = (_count(codes, shared, query, side, own) for side, own in enumerate((ones, weights)))
-        errors.append(abs(guess - truth) / max(truth, 0.001 * len(ones)))
-    distances = []
-    for one, two in itertools.combinations(case.published, 2):
-        size = len(shared[one]) * len(shared[two])
-        tables = [
-            np.bincount(codes[one][side] * len(shared[two]) + codes[two][side], own, size) / own.sum()
-            for side, own in enumerate((ones, weights))
-        ]
-        distances.append(np.abs(tables[0] - tables[1]).sum() / 2)
-    return float(np.mean(errors)), float(np.mean(distances))
-
-
-def _count(codes: dict, shared: dict, query: dict[str, str], side: int, weights: np.ndarray) -> float:
-    inside = np.ones(len(weights), dtype=bool)
-    for name, value in query.items():
-        inside &= codes[name][side] == np.searchsorted(shared[name], value)
-    return float(weights[inside].sum())
-
-
-def learned(case: Case, made: Weighted) -> dict[str, float]:
-    """Return the accuracy of every kind of classifier on the held-out originals."""
-    columns, weights, _ = made
-    features = [name for name in columns if name != case.target]
-    training, asked = (np.stack([side[name] for name in features], axis=1) for side in (columns, case.held_out))
-    truth: Any = case.held_out[case.target]
-    return {
-        name: accuracy(learner, training, columns[case.target], asked, truth, weights)
-        for name, learner in LEARNERS.items()
-    }
+def _error_of_counts(codes: dict[str, tuple[np.ndarray, np.ndarray]], shares: tuple[np.ndarray, ...]) -> float:
+    generator, errors, names = np.random.default_rng(5), [], [*codes]
+    for _ in range(2000):
+        columns = generator.choice(names, generator.integers(1, 4), replace=False)
+        row = generator.integers(len(shares[0]))
+        inside = [np.ones(len(own), dtype=bool) for own in shares]
+        for name in columns:
+            inside = [one & (own == codes[name][0][row]) for one, own in zip(inside, codes[name], strict=True)]
+        truth, guess = (own[one].sum() for own, one in zip(shares, inside, strict=True))
+        errors.append(abs(guess - truth) / max(truth, 0.001))
+    return float(np.mean(errors))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from . import testing as testing
 from .arx import read_arx_project as read_arx_project
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
+from .comparison import forecast_series as forecast_series
+from .comparison import joint_risk as joint_risk
 from .errors import ShoalError as ShoalError
 from .estimation import Estimate as Estimate
 from .estimation import Estimates as Estimates
@@ -21,9 +23,7 @@ from .guarantees import Verification as Verification
 from .learning import Generalizer as Generalizer
 from .masking import Masked as Masked
 from .masking import mask as mask
-from .methods.brief import About as About
 from .methods.classes import Anatomy as Anatomy
-from .methods.classes import Bridge as Bridge
 from .methods.classes import Bucketize as Bucketize
 from .methods.classes import IndividualRankingSwap as IndividualRankingSwap
 from .methods.classes import KWildcards as KWildcards
@@ -34,7 +34,6 @@ from .methods.classes import Suppress as Suppress
 from .methods.classes import Swap as Swap
 from .methods.classes import TMicroaggregate as TMicroaggregate
 from .methods.classes import VMdav as VMdav
-from .methods.classes import bridge as bridge
 from .methods.noise import DPMicroaggregation as DPMicroaggregation
 from .methods.noise import EpsilonBudget as EpsilonBudget
 from .methods.recode import Generalize as Generalize
@@ -62,9 +61,8 @@ from .models import PSensitive as PSensitive
 from .models import RecursiveLDiversity as RecursiveLDiversity
 from .models import SampleUniqueness as SampleUniqueness
 from .models import TCloseness as TCloseness
+from .plan import About as About
 from .plan import Plan as Plan
-from .plan import anonymize as anonymize
-from .plan import draft as draft
 from .queries import Account as Account
 from .queries import BudgetSpent as BudgetSpent
 from .queries import Client as Client
@@ -72,6 +70,8 @@ from .queries import Ledger as Ledger
 from .queries import Loss as Loss
 from .queries import Session as Session
 from .queries import Vault as Vault
+from .relations import Relation as Relation
+from .relations import find_relations as find_relations
 from .release import Release as Release
 from .release import Released as Released
 from .release import released as released
@@ -88,6 +88,7 @@ from .risk import survey_risk as survey_risk
 from .schema import Attribute as Attribute
 from .schema import Cuts as Cuts
 from .schema import Dates as Dates
+from .schema import Derived as Derived
 from .schema import Digits as Digits
 from .schema import Domain as Domain
 from .schema import Draft as Draft
@@ -104,6 +105,10 @@ from .schema import Regions as Regions
 from .schema import Role as Role
 from .schema import Schema as Schema
 from .schema import Taxonomy as Taxonomy
+from .series import Series as Series
+from .series import SeriesKAnonymity as SeriesKAnonymity
+from .shortcuts import anonymize as anonymize
+from .shortcuts import draft as draft
 from .tables import Table as Table
 from .tables import read as read
 from .utility import Usefulness as Usefulness

@@ -15,10 +15,9 @@ from xml.etree import ElementTree as ET
 
 from shoal.errors import InputError, Problems, reason
 from shoal.guarantees import Requirement
-from shoal.methods.brief import About
 from shoal.methods.promises import from_parameters
 from shoal.methods.recode import Aggregate, Generalize, aggregate_problems
-from shoal.plan import Plan
+from shoal.plan import About, Plan
 from shoal.schema import Attribute, Domain, FromFile, Kind, Reading, Role, Schema
 from shoal.writing import file_stem, staged
 

@@ -9,6 +9,7 @@
     │   ├── DataError         a file, table or column
     │   ├── ParameterError    an argument of a model, method or mechanism
     │   ├── PlanError         a plan file
+    │   ├── FilterError       a filter of records
     │   ├── OutputError       the place to write to
     │   ├── Exhausted         the machine: memory, disk, open files
     │   ├── AccessError       an analyst of a vault
@@ -19,7 +20,7 @@
     ├── VerificationError     a release does not keep its promise     exit code 1
     │   └── LedgerError       the ledger of a budget is damaged
     │       └── LedgerUnusable the system does not let it be used       exit code 2
-    ├── Undecided             a release could not be checked          exit code 3
+    ├── Undecided             a release could not be checked          exit code 5
     ├── NotAnswered           a query failed after it was paid for    exit code 3
     └── Cancelled             the user stopped the work               exit code 130
 
@@ -105,8 +106,41 @@ class ParameterError(InputError):
     """An argument of a model, method or mechanism is out of range."""
 
 
+class ParameterProblem(str):
+    """The sentence on one parameter that is wrong, with its parts, so that every face can word it in its own way.
+
+    Parameters
+    ----------
+    owner
+        The model, method or mechanism that has the parameter.
+    name
+        The parameter.
+    expected
+        What it may be: its text is the library's words, and other objects say more.
+    given
+        What it is, as `repr` shows it; None where it is missing.
+    """
+
+    owner: str
+    name: str
+    expected: object
+    given: str | None
+
+    @classmethod
+    def of(cls, owner: str, name: str, expected: object, given: str | None = None) -> Self:
+        """Return the problem that a parameter is not what it must be, or is missing."""
+        missing = f"`{owner}` needs the parameter `{name}`."
+        self = cls(missing if given is None else f"`{name}` of `{owner}` must be {expected}; got {given}.")
+        self.owner, self.name, self.expected, self.given = owner, name, expected, given
+        return self
+
+
 class PlanError(InputError):
     """A plan file is not valid."""
+
+
+class FilterError(InputError):
+    """A filter is not in the language of filters, or does not fit the schema."""
 
 
 class OutputError(InputError):
@@ -141,7 +175,9 @@ class VerificationError(ShoalError):
 
 
 class Undecided(ShoalError):
-    """The machine did not let a check be completed, which says nothing for or against what was to be checked."""
+    """A check could not be completed: memory, damage, another version; it says nothing for or against a release."""
+
+    exit_code = 5
 
 
 class BudgetSpent(RequirementError):

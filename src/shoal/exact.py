@@ -13,15 +13,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from shoal.errors import ParameterError, Problems
+from shoal.errors import ParameterError, ParameterProblem, Problems
 
 if TYPE_CHECKING:
     from flint import arb
@@ -113,6 +114,53 @@ def plain(value: object) -> object:
     return nearest if math.isfinite(nearest) and fraction(nearest) == value else str(value)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedValue:
+    """What a parameter may be; its text stands in error messages after "must be"."""
+
+    #: ``whole``, ``number``, ``choice``, ``column``, ``columns``, ``flag``, ``text``; ``structure``: a table or a list.
+    kind: str
+    #: Of whole numbers and numbers, such as ``[0, 1)``.
+    interval: str = ""
+    #: Of a choice.
+    options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        texts = {
+            "whole": f"an integer in {self.interval}",
+            "number": f"in {self.interval}",
+            "choice": "one of " + ", ".join(f'"{option}"' for option in self.options),
+            "column": "the name of a column",
+            "columns": "one or more different column names",
+            "flag": "true or false",
+        }
+        return texts.get(self.kind, self.kind)
+
+    @property
+    def bounds(self) -> tuple[str | None, str | None]:
+        """The ends of the interval as texts; None where there is none."""
+        ends = [end.strip() for end in self.interval[1:-1].split(",")] if self.interval else ["inf", "inf"]
+        low, high = (None if "inf" in end else end for end in ends)
+        return low, high
+
+    def in_plain_words(self) -> str:
+        """Return the text for readers who do not know intervals.
+
+        Examples
+        --------
+        >>> ExpectedValue(kind="number", interval="(0, 1]").in_plain_words()
+        'a number, more than 0 and 1 or less'
+        """
+        if self.kind not in ("whole", "number"):
+            return str(self)
+        low, high = self.bounds
+        least = None if low is None else f"{low} or more" if self.interval.startswith("[") else f"more than {low}"
+        most = None if high is None else f"{high} or less" if self.interval.endswith("]") else f"less than {high}"
+        bounds = " and ".join(part for part in (least, most) if part is not None)
+        kind = "a whole number" if self.kind == "whole" else "a number"
+        return f"{kind}, {bounds}" if bounds else kind
+
+
 @dataclass(slots=True)
 class Arguments:
     """Checks the arguments of one model or method and raises all problems together."""
@@ -124,7 +172,7 @@ class Arguments:
         """Return an integer of at least ``minimum``."""
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= minimum:
             return int(value)
-        self._refuse(name, f"an integer in [{minimum}, inf)", value)
+        self._refuse(name, ExpectedValue(kind="whole", interval=f"[{minimum}, inf)"), value)
         return minimum
 
     def rational(self, name: str, value: object, interval: str) -> Fraction:
@@ -132,14 +180,14 @@ class Arguments:
         number = _read(value)
         if number is not None and _inside(number, interval):
             return number
-        self._refuse(name, f"in {interval}", value)
+        self._refuse(name, ExpectedValue(kind="number", interval=interval), value)
         return Fraction(1)
 
     def column(self, name: str, value: object) -> str:
         """Return the name of a column."""
         if isinstance(value, str) and value:
             return value
-        self._refuse(name, "the name of a column", value)
+        self._refuse(name, ExpectedValue(kind="column"), value)
         return ""
 
     def columns(self, name: str, value: object) -> tuple[str, ...]:
@@ -147,19 +195,19 @@ class Arguments:
         entries = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
         if entries and all(isinstance(entry, str) and entry for entry in entries) and len({*entries}) == len(entries):
             return entries
-        self._refuse(name, "one or more different column names", value)
+        self._refuse(name, ExpectedValue(kind="columns"), value)
         return ()
 
     def choice(self, name: str, value: object, options: Sequence[str]) -> object:
         """Return a value that is one of the options."""
         if value not in options:
-            self._refuse(name, "one of " + ", ".join(f'"{option}"' for option in options), value)
+            self._refuse(name, ExpectedValue(kind="choice", options=tuple(options)), value)
         return value
 
     def flag(self, name: str, value: object) -> bool:
         """Return a truth value."""
         if not isinstance(value, bool):
-            self._refuse(name, "true or false", value)
+            self._refuse(name, ExpectedValue(kind="flag"), value)
         return bool(value)
 
     def read(self, owner: Any) -> None:
@@ -172,32 +220,81 @@ class Arguments:
         """Raise the problems, if any."""
         self.problems.raise_as(ParameterError)
 
-    def _refuse(self, name: str, expected: str, value: object) -> None:
-        self.problems.add(f"`{name}` of `{self.title}` must be {expected}; got {value!r}.")
+    def _refuse(self, name: str, expected: ExpectedValue, value: object) -> None:
+        self.problems.add(ParameterProblem.of(self.title, name, expected, repr(value)))
 
 
-_READ = "read"
-# How a field of a dataclass is read: ``k: int = field(metadata=WHOLE)``; see `Arguments.read`.
-Reading = Mapping[str, Callable[[Arguments, str, Any], object]]
-WHOLE: Reading = {_READ: Arguments.whole}
-COLUMN: Reading = {_READ: Arguments.column}
-COLUMNS: Reading = {_READ: Arguments.columns}
-FLAG: Reading = {_READ: Arguments.flag}
+_READ, _EXPECTED = "read", "expected"
+# How a field of a dataclass is read: ``k: int = field(metadata=WHOLE)``; see `Arguments.read` and `described`.
+Reading = Mapping[str, Any]
+WHOLE: Reading = {_READ: Arguments.whole, _EXPECTED: ExpectedValue(kind="whole", interval="[1, inf)")}
+COLUMN: Reading = {_READ: Arguments.column, _EXPECTED: ExpectedValue(kind="column")}
+COLUMNS: Reading = {_READ: Arguments.columns, _EXPECTED: ExpectedValue(kind="columns")}
+FLAG: Reading = {_READ: Arguments.flag, _EXPECTED: ExpectedValue(kind="flag")}
 
 
 def within(interval: str) -> Reading:
     """Let a field be read as a number in an interval such as ``"[0, 1)"``."""
-    return {_READ: lambda arguments, name, value: arguments.rational(name, value, interval)}
+    return {
+        _READ: lambda arguments, name, value: arguments.rational(name, value, interval),
+        _EXPECTED: ExpectedValue(kind="number", interval=interval),
+    }
+
+
+def expecting(interval: str) -> Reading:
+    """Describe a field as a number in an interval, which its class reads itself."""
+    return {_EXPECTED: ExpectedValue(kind="number", interval=interval)}
 
 
 def one_of(*options: str) -> Reading:
     """Let a field be read as one of a few words."""
-    return {_READ: lambda arguments, name, value: arguments.choice(name, value, options)}
+    return {
+        _READ: lambda arguments, name, value: arguments.choice(name, value, options),
+        _EXPECTED: ExpectedValue(kind="choice", options=options),
+    }
 
 
 def optional(reading: Reading) -> Reading:
     """Let a field be read as ``reading`` says, or be None where it was left out."""
-    return {_READ: lambda arguments, name, value: None if value is None else reading[_READ](arguments, name, value)}
+    return {
+        _READ: lambda arguments, name, value: None if value is None else reading[_READ](arguments, name, value),
+        _EXPECTED: reading[_EXPECTED],
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A parameter of a model or a method, as every face describes it."""
+
+    name: str
+    expected: ExpectedValue
+    required: bool
+    #: A text, a number or a truth value; None for any other.
+    default: str | float | bool | None
+
+
+def described(kind: type[Any]) -> tuple[Described, ...]:
+    """Return the parameters of a model or a method: from the metadata of its fields, and else from their types."""
+    hints = get_type_hints(kind)
+    return tuple(
+        Described(
+            name=each.name,
+            expected=each.metadata.get(_EXPECTED) or _expected_of(hints[each.name]),
+            required=each.default is MISSING and each.default_factory is MISSING,
+            default=each.default if isinstance(each.default, str | int | float | bool) else None,
+        )
+        for each in fields(kind)
+    )
+
+
+def _expected_of(hint: Any) -> ExpectedValue:
+    """Return what a type allows; a union allows what its first part does."""
+    if get_origin(hint) is Literal:
+        return ExpectedValue(kind="choice", options=tuple(map(str, get_args(hint))))
+    if get_origin(hint) in (Union, UnionType):
+        return _expected_of(Number if {int, Fraction} <= {*get_args(hint)} and hint != Number else get_args(hint)[0])
+    kinds = {bool: "flag", int: "whole", float: "number", str: "text"}
+    return ExpectedValue(kind=kinds.get(hint, "structure"))
 
 
 class Checked:

@@ -44,8 +44,8 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     bounds
         Whether to replace numbers and days by the ends of what their labels stand for, ``..._lower`` and ``..._upper``,
         for learners that take numbers only; other columns are labels.
-    time_limit
-        Seconds for the search of ``fit``.
+    effort
+        The work of the search of ``fit``, in units of about a second; None: until nothing is better.
 
     Guarantee
     ---------
@@ -64,15 +64,15 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, schema: Schema | str | Path, *, k: int = 5, bounds: bool = False, time_limit: float | None = 15.0
+        self, schema: Schema | str | Path, *, k: int = 5, bounds: bool = False, effort: float | None = 20.0
     ) -> None:
-        self.schema, self.k, self.bounds, self.time_limit = schema, k, bounds, time_limit
+        self.schema, self.k, self.bounds, self.effort = schema, k, bounds, effort
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: N803 - the names of scikit-learn
         """Find the levels for a frame."""
         schema = self.schema if isinstance(self.schema, Schema) else load(Path(self.schema))
         table = tables.read(X).with_schema(schema)
-        method = Generalize(suppression_limit=0, time_limit=self.time_limit)
+        method = Generalize(suppression_limit=0, effort=self.effort)
         found = Plan(schema=schema, models=(KAnonymity(self.k),), method=method).run(table).search
         if found is None or found.levels is None:
             raise ParameterError("no level per column was found.", hint="declare hierarchies in the schema")

@@ -22,34 +22,105 @@ A plan file is TOML::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from shoal import methods, tables
-from shoal.errors import ParameterError, RequirementError, SchemaError, ShoalError
-from shoal.guarantees import Requirement
-from shoal.mechanisms import SYSTEM, PaidSource, RandomSource
-from shoal.methods import Method, Progress, Work, check_unit
-from shoal.methods.base import Made, Watch
-from shoal.methods.brief import Brief
-from shoal.release import Payment, Release, staying_spent
-from shoal.schema import Draft, template
-from shoal.schema import draft as draft_schema
+from shoal import schema
+from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted, reason
+from shoal.guarantees import BudgetRequirement, Cost, DomainOrigin, Requirement
+from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.models import Model
+from shoal.quality import Measure, as_measure
+from shoal.rehearsal import REHEARSALS
+from shoal.schema import Role, Schema
+from shoal.series import Series, SeriesKAnonymity
 from shoal.tables import Table
 
-__all__ = ["Payer", "Plan", "anonymize", "draft"]
+if TYPE_CHECKING:
+    from shoal.methods import Method, Progress
+    from shoal.release import Payer, Release
 
+__all__ = ["About", "Plan"]
 
-class Payer(Protocol):
-    """What a release can be paid from: a :class:`shoal.Account`."""
-
-    def bill(self, plan: Brief, table: Table) -> Payment:
-        """Return what a release by a plan costs, and refuse it now if that is not allowed."""
+VERSION = 1
+_LONGEST = 2000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan(Brief):
+class About:
+    """Title, purpose and circumstances of a release, in the publisher's words.
+
+    Plans hold them as ``[release]``, reports print them, and :func:`shoal.verify` finds out if a report says otherwise
+    than the plan. Whether they are true, no file can show. They are published with the release.
+
+    Parameters
+    ----------
+    title
+        What the release is called.
+    purpose
+        What it may be used for.
+    controller
+        Who decided to release it and answers for it, and how to reach them.
+    recipient
+        Who gets it.
+    context
+        How it is given: to everyone, under a contract, in a safe room; what the recipient must and must not do.
+    other_data
+        What else the recipients can know about the same people.
+    review
+        Who looks at the release again, when, and what happens if somebody is found in it.
+
+    Examples
+    --------
+    >>> About(title="Discharges 2024", recipient="Institute of Public Health").words()
+    {'title': 'Discharges 2024', 'recipient': 'Institute of Public Health'}
+    """
+
+    title: str = ""
+    purpose: str = ""
+    controller: str = ""
+    recipient: str = ""
+    context: str = ""
+    other_data: str = ""
+    review: str = ""
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        for each in fields(self):
+            said = getattr(self, each.name)
+            if not isinstance(said, str):
+                problems.add(f"`{each.name}` of `[release]` must be text")
+            elif len(said) > _LONGEST or not said.replace("\n", " ").isprintable():
+                problems.add(f"`{each.name}` of `[release]` must have at most {_LONGEST:,} characters, all printable")
+        problems.raise_as(ParameterError)
+
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.words())
+
+    def words(self) -> dict[str, str]:
+        """Return what is said, by the names of a plan file."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: text for name, text in said.items() if text}
+
+    @classmethod
+    def read(cls, entry: object) -> About:
+        """Read the ``[release]`` table of a plan."""
+        if not isinstance(entry, Mapping):
+            raise PlanError("`release` of a plan must be a table: `[release]`")
+        known = [each.name for each in fields(cls)]
+        if unknown := [str(name) for name in entry if name not in known]:
+            listed = quoted(unknown)
+            raise PlanError(f"`[release]` has the unknown keys {listed}; the valid keys are {', '.join(known)}")
+        return cls(**entry)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
     """A schema, the promises to keep, the method to use and the measures to report.
 
     Parameters
@@ -76,6 +147,94 @@ class Plan(Brief):
     True
     """
 
+    schema: Schema
+    models: tuple[Requirement, ...]
+    method: Method = cast("Method", None)  # noqa: RUF009 - chosen below where nobody says
+    measures: tuple[str | Mapping[str, object], ...] = ("loss",)
+    about: About = About()
+    #: Columns that are released although they tell which record of a class is whose; see `shoal.Release.rehearse`.
+    accepted: tuple[str, ...] = ()
+    #: How a release is attacked before it is written: ``exact`` or ``learned``; see `shoal.Release.rehearse`.
+    rehearsal: str = "exact"
+
+    def __post_init__(self) -> None:
+        from shoal import methods
+
+        object.__setattr__(self, "method", self.method or methods.default(self.models))
+        if any(isinstance(model, BudgetRequirement) for model in self.models):
+            object.__setattr__(self, "schema", self.schema.total())
+        problems = Problems()
+        if not self.models:
+            problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")
+        if open_ := self.schema.having(Role.DECIDE):
+            listed = quoted(open_)
+            problems.add(f'these columns have no role yet: {listed}; give each a role, or `role = "drop"`')
+        if self.schema.asks_for_persons:
+            problems.add(
+                "persons may have several records, and nobody has said if they do: give the column that says whose "
+                'record it is the role "person", or, where every record stands for another person, set '
+                '`persons = "records"` in the schema'
+            )
+        if not self.schema.quasi_identifiers:
+            problems.add('the schema names no quasi-identifier; give at least one column `role = "quasi-identifier"`')
+        for name in self.accepted:
+            if name not in self.schema.names or name in self.schema.quasi_identifiers:
+                problems.add(f"`{name}` is accepted as a way to tell records apart, and is no column released as it is")
+        if self.rehearsal not in REHEARSALS:
+            problems.add(f"`rehearsal` must be {' or '.join(f'`{each}`' for each in REHEARSALS)}")
+        if self.accepted and not self.class_models:
+            problems.add("`accepted` is for promises about classes, and the plan has none")
+        for described in self.measures:
+            _collect(problems, partial(self._measure, described))
+        _collect(problems, partial(self.method.resolved, self.schema))
+        for problem in (*(each for model in self.models for each in model.problems(self.schema)), *self._mismatches()):
+            problems.add(problem)
+        problems.raise_as(PlanError)
+
+    @property
+    def class_models(self) -> tuple[Model, ...]:
+        """The promises about the classes of the release: all but differential privacy."""
+        return tuple(model for model in self.models if isinstance(model, Model))
+
+    @property
+    def privacy(self) -> Requirement | None:
+        """The differential privacy that is asked for, if any."""
+        return next((model for model in self.models if model.name == self.method.capabilities.private_promise), None)
+
+    @property
+    def cost(self) -> Cost | None:
+        """What a release costs of a budget of differential privacy; None if it promises no such thing as a whole."""
+        return None if self.privacy is None else self.method.cost(self.privacy.resolved(self.schema), self.schema)
+
+    @property
+    def reported(self) -> tuple[Measure, ...]:
+        """The measures to report, with the weights of the schema."""
+        return tuple(map(self._measure, self.measures))
+
+    @property
+    def in_series(self) -> bool:
+        """Whether a release continues a series."""
+        return any(isinstance(model, SeriesKAnonymity) for model in self.models)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Files that a release has beside its tables."""
+        shown = (name for model in self.models if isinstance(model, SeriesKAnonymity) for name in model.files)
+        return (*self.method.notes, *shown)
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the plan and its method add to the assumptions of promises about classes."""
+        if not self.accepted:
+            return self.method.caveats
+        accepted = f"The publisher accepts that {quoted(self.accepted)} may tell which record of a class is whose."
+        return (*self.method.caveats, accepted)
+
+    @property
+    def domains(self) -> tuple[DomainOrigin, ...]:
+        """Where the domains of the generalised columns came from."""
+        return self.method.domains(self.schema)
+
     def forecast(self, records: int) -> dict[str, float]:
         """Return figures that are known before anything is spent: how wide noise will be, as a share of each domain.
 
@@ -92,10 +251,12 @@ class Plan(Brief):
         *,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] | None = None,
+        enough: Callable[[], bool] | None = None,
         pseudonym_key: bytes | None = None,
         population: Table | None = None,
         source: RandomSource = SYSTEM,
         account: Payer | None = None,
+        series: Series | None = None,
     ) -> Release:
         """Anonymise ``table``.
 
@@ -107,6 +268,8 @@ class Plan(Brief):
             Called now and then with the work done, the work in all and what is being done.
         cancelled
             Asked now and then; True stops the work with :class:`shoal.errors.Cancelled`.
+        enough
+            Asked now and then; True lets a search make do with the best that it has.
         pseudonym_key
             The secret for identifiers with ``pseudonym = true``.
         population
@@ -116,111 +279,155 @@ class Plan(Brief):
         account
             The :class:`shoal.Account` of the table, which pays for differential privacy: durably, before the first
             random number is drawn. What is paid stays spent, whether a release comes of it or not.
+        series
+            The :class:`shoal.Series` that the release continues; it is recorded there before it is written.
         """
-        keeps = self.method.keeps
-        refused = [
-            what
-            for what, given, kept in (
-                ("a population table", population, keeps.population),
-                ("pseudonyms", pseudonym_key, keeps.pseudonyms),
-            )
-            if given is not None and not kept
-        ]
-        if refused:
-            raise ParameterError(f"method `{self.method.name}` cannot be combined with {' or '.join(refused)}.")
-        if self.schema.person is not None or self.schema.household is not None:
-            table = table.with_schema(self.schema)
-            check_unit(self.method.name, table, persons=self.method.counts_persons, linked=self.method.linked)
-        work = Work(
-            plan=self,
-            table=table,
-            watch=Watch(progress, cancelled),
-            source=source,
-            key=pseudonym_key,
+        from shoal.running import run
+
+        return run(
+            self,
+            table,
+            progress=progress,
+            cancelled=cancelled,
+            enough=enough,
+            pseudonym_key=pseudonym_key,
             population=population,
+            source=source,
+            account=account,
+            series=series,
         )
-        if account is None:
-            return _release(self.method.make(work))
-        bill = account.bill(self, table)
-        paid = PaidSource(source, bill.pay)
+
+    def _measure(self, described: str | Mapping[str, object]) -> Measure:
+        weights = {name: self.schema[name].weight for name in self.schema.quasi_identifiers}
+        return as_measure(described, weights=weights).resolved(self.schema)
+
+    def _mismatches(self) -> list[str]:
+        """Return what does not go together."""
+        from shoal import methods
+        from shoal.methods import promises
+
+        kept = self.method.capabilities.private_promise
+        found = [
+            f"`{model.title}` is kept by method `{methods.keeper(model.name).name}`, not by `{self.method.name}`"
+            for model in self.models
+            if not isinstance(model, Model) and model.name not in self.method.capabilities.promises_besides_models
+        ]
+        found += self.method.problems(self.schema, self.class_models)
+        if kept is None:
+            return found
+        mine = [model for model in self.models if model.name == kept]
+        if len(mine) != 1:
+            title = promises.kind(kept).title
+            found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
+        found += [problem for model in mine for problem in self.method.unfit(model)]
+        if not all(measure.name == "loss" for measure in self.reported):
+            found.append(
+                "measures other than `loss` compare the release with the input, which differential privacy does not "
+                "reveal"
+            )
+        return found
+
+    def dumps(self) -> str:
+        """Return the text of a plan file."""
+        # a schema's text is its head, then a table per column; promises and method come between
+        head, mark, columns = schema.dumps(self.schema).partition("\n[columns.")
+        lines = [head.rstrip(), f"measures = {schema.toml_value(self.measures)}"]
+        if self.accepted:
+            lines.append(f"accepted = {schema.toml_value(self.accepted)}")
+        if self.rehearsal != REHEARSALS[0]:
+            lines.append(f"rehearsal = {schema.toml_value(self.rehearsal)}")
+        if self.about:
+            lines += ["", "[release]", *_settings(self.about.words())]
+        for model in self.models:
+            lines += ["", "[[promises]]", *_settings({"model": model.name, **model.parameters()})]
+        lines += ["", "[method]", *_settings({"name": self.method.name, **self.method.parameters()})]
+        return "\n".join(lines) + f"\n{mark}{columns}"
+
+    @classmethod
+    def loads(cls, text: str, *, folder: Path | None = None) -> Self:
+        """Read the text of a plan file; relative paths start at ``folder``."""
         try:
-            made = self.method.make(replace(work, source=paid))
-            paid.settle()
-        except ShoalError as error:
-            if isinstance(error, RequirementError):
-                # that too few records are alike is an answer; that it was not paid for would be one, in certificates
-                paid.settle()
-            with staying_spent(bill if paid.paid else None):
-                raise
-        return _release(made, bill)
-
-
-def _release(made: Made, bill: Payment | None = None) -> Release:
-    return Release(**{each.name: getattr(made, each.name) for each in fields(made)}, bill=bill)
-
-
-def anonymize(
-    table: Table,
-    *models: Requirement,
-    method: Method | None = None,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    pseudonym_key: bytes | None = None,
-    population: Table | None = None,
-    account: Payer | None = None,
-) -> Release:
-    """Turn a table into a release that keeps the promises ``models``.
-
-    Parameters
-    ----------
-    table
-        A table with a schema, from :func:`shoal.read`.
-    *models
-        What to promise, for example ``shoal.KAnonymity(5)``; at least one.
-    method
-        How to change the data; by default the method that loses least under the promises, with a limit of time:
-        :class:`shoal.Specialize` in most cases, :class:`shoal.Truthful` for :class:`shoal.DifferentialPrivacy`.
-    progress, cancelled, pseudonym_key, population, account
-        See :meth:`shoal.Plan.run`.
-
-    Examples
-    --------
-    >>> import pyarrow, shoal
-    >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52], "illness": ["flu", "flu", "cold", "cold"]}))
-    >>> age = shoal.Attribute(
-    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(20, 40))
-    ... )
-    >>> schema = shoal.Schema(attributes=(age, shoal.Attribute(name="illness", role="sensitive")))
-    >>> release = shoal.anonymize(people.with_schema(schema), shoal.KAnonymity(2), method=shoal.Generalize())
-    >>> release.records
-    4
-    """
-    if table.schema is None:
-        raise SchemaError(
-            "the table has no schema, so Shoal does not know which columns identify people",
-            hint="give `schema=` to `shoal.read`, or use `shoal.draft(table).schema` after looking at it",
+            content = schema.parse(text)
+        except ValueError as error:
+            raise PlanError(f"the plan is not valid TOML: {error}") from None
+        folder = folder or Path()
+        problems = Problems()
+        if content.get("shoal") != VERSION:
+            problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
+        asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
+        method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
+        about = _collect(problems, lambda: About.read(content.pop("release", {})))
+        measures = content.pop("measures", ["loss"])
+        if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
+            problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
+        accepted = content.pop("accepted", [])
+        if not (isinstance(accepted, list) and all(isinstance(each, str) for each in accepted)):
+            problems.add("`accepted` of a plan must be a list of names of columns")
+        rehearsal = content.pop("rehearsal", REHEARSALS[0])
+        described = _collect(problems, lambda: schema.from_document(content, folder))
+        problems.raise_as(PlanError)
+        if (
+            asked is None or method is None or described is None or about is None
+        ):  # pragma: no cover - a problem was raised above
+            raise PlanError("the plan is not complete")
+        return cls(
+            schema=described,
+            models=asked,
+            method=method,
+            measures=tuple(measures),
+            about=about,
+            accepted=tuple(accepted),
+            rehearsal=rehearsal,
         )
-    plan = Plan(schema=table.schema, models=models, method=method or methods.default(models))
-    return plan.run(
-        table,
-        progress=progress,
-        cancelled=cancelled,
-        pseudonym_key=pseudonym_key,
-        population=population,
-        account=account,
-    )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise PlanError(f"the plan file `{path.name}` cannot be read: {why}") from None
+        return cls.loads(text, folder=path.parent)
 
 
-def draft(table: Table, *, private: bool = False, drop: Sequence[str] = ()) -> Draft:
-    """Propose a schema for ``table`` and say why; a person must look at it before it is relied on.
+def _promises(entries: object) -> tuple[Requirement, ...]:
+    from shoal.methods import promises
 
-    Parameters
-    ----------
-    private
-        Look at the names of the columns and at nothing else: a template for differential privacy, with what is
-        publicly known of such columns, to be filled in by a person.
-    drop
-        Words: columns that have one of them in their names are left out.
-    """
-    made = template(table.columns) if private else draft_schema(tables.profile(table), table.count())
-    return made.dropping(drop)
+    problems, found = Problems(), []
+    if not isinstance(entries, list):
+        raise ParameterError("`promises` of a plan must be tables: `[[promises]]`.")
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("model"), str):
+            problems.add(f"promise {number} of the plan must name its `model`")
+            continue
+        parameters = {name: value for name, value in entry.items() if name != "model"}
+        model = _collect(problems, partial(promises.from_parameters, entry["model"], parameters))
+        found += [model] if model is not None else []
+    problems.raise_as(ParameterError)
+    return tuple(found)
+
+
+def _method(entry: object, asked: tuple[Requirement, ...]) -> Method:
+    from shoal import methods
+
+    if not isinstance(entry, dict):
+        raise ParameterError("`method` of a plan must be a table: `[method]`.")
+    parameters = {str(name): value for name, value in entry.items() if name != "name"}
+    if "name" not in entry:
+        return methods.default(asked, parameters)
+    return methods.from_parameters(str(entry["name"]), parameters)
+
+
+def _collect(problems: Problems, make: Callable[[], T]) -> T | None:
+    try:
+        return make()
+    except InputError as error:
+        problems.take(error)
+    return None
+
+
+def _settings(parameters: Mapping[str, object]) -> list[str]:
+    given = {name: value for name, value in parameters.items() if value is not None and value != {}}
+    return [f"{name} = {schema.toml_value(value)}" for name, value in given.items()]

@@ -19,10 +19,14 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = [
     "STOPPED",
+    "child",
     "enough",
     "finishing",
     "gently",
@@ -54,12 +58,12 @@ class _Process:
     def __init__(self) -> None:
         self.holding = threading.RLock()
         self.temporary: set[Path] = set()
+        self.children: set[subprocess.Popen[bytes]] = set()
         self.written: list[str] = []
         self.gentle: list[Callable[[], None]] = []
         self.say: Callable[[str], None] | None = None
         self.code: int | None = None
         self.finishing = False
-        self.ended = False
         self.first: Callable[[], None] | None = None
         self.enough = False
 
@@ -76,6 +80,20 @@ def temporary(path: Path) -> Iterator[None]:
     finally:
         _remove(path)
         _process.temporary.discard(path)
+
+
+@contextlib.contextmanager
+def child(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Kill a process, and those that it started in its session, at the end of the block, or when this one is stopped.
+
+    The process must have a session of its own.
+    """
+    _process.children.add(process)
+    try:
+        yield
+    finally:
+        _kill(process)
+        _process.children.discard(process)
 
 
 @contextlib.contextmanager
@@ -137,11 +155,12 @@ def enough() -> bool:
     return _process.enough
 
 
-def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collection[str] = ()) -> int:
-    """Do the work of this process in a thread of its own and return its exit code, or end the process on a signal.
+def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collection[str] = ()) -> NoReturn:
+    """Do the work of this process in a thread of its own, and end the process with its exit code, or on a signal.
 
-    The work must not raise. If it is stopped, ``say`` is called with a sentence on what is there. Signals that are
-    ``ignored``, by name, are for others.
+    The work must not raise. If it is stopped, ``say`` is called with a sentence on what is there; it must import
+    nothing. Signals that are ``ignored``, by name, are for others. The interpreter is not taken apart at the end, lest
+    an engine's thread or a late signal decide on the exit code.
     """
     _process.say, _process.code = say, None
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -164,13 +183,7 @@ def run(work: Callable[[], int], *, say: Callable[[str], None], ignored: Collect
             if heard.recv(1) == _DONE:
                 break
     thread.join()
-    signal.set_wakeup_fd(-1)
-    heard.close()
-    told.close()
-    code = 3 if _process.code is None else _process.code
-    if _process.ended:
-        _leave(code)
-    return code
+    _leave(3 if _process.code is None else _process.code)
 
 
 def _above_the_standard_streams() -> tuple[socket.socket, socket.socket]:
@@ -208,7 +221,6 @@ def _signalled(number: int, _frame: FrameType | None) -> None:
         say, _process.first, _process.enough = _process.first, None, True
         say()
     elif _process.gentle:
-        _process.ended = True
         for end in reversed(_process.gentle):
             end()
         _end_after(_GENTLE)
@@ -218,15 +230,19 @@ def _signalled(number: int, _frame: FrameType | None) -> None:
 
 def stop() -> None:
     """End the process: remove what is unfinished and say what is there. Work that is finished keeps its exit code."""
-    _end_after(_GRACE)
-    _process.holding.acquire(timeout=_GRACE - 1)
-    _tidy_up()
-    if _process.code is None and _process.say is not None:
-        _process.say(left())
-    os._exit(STOPPED if _process.code is None else _process.code)
+    try:
+        _end_after(_GRACE)
+        _process.holding.acquire(timeout=_GRACE - 1)
+        _tidy_up()
+        if _process.code is None and _process.say is not None:
+            _process.say(left())
+    finally:  # whatever failed: an exit code of 1 would be a verdict
+        os._exit(STOPPED if _process.code is None else _process.code)
 
 
 def _tidy_up() -> None:
+    for process in list(_process.children):
+        _kill(process)
     for path in list(_process.temporary) * 3:  # an engine may be writing into it
         _remove(path)
 
@@ -235,6 +251,15 @@ def _end_after(seconds: float) -> None:
     timer = threading.Timer(seconds, lambda: os._exit(STOPPED))
     timer.daemon = True
     timer.start()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(Exception):  # it has ended, or does not within a second
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait(1)
 
 
 def _remove(path: Path) -> None:

@@ -288,4 +288,4 @@ def _main() -> int:
 
 if __name__ == "__main__":
     # Ctrl-C is for whoever started us, who then ends us
-    sys.exit(stopping.run(_main, say=lambda _left: None, ignored=("SIGINT", "SIGHUP")))
+    stopping.run(_main, say=lambda _left: None, ignored=("SIGINT", "SIGHUP"))

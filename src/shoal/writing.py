@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,10 +26,12 @@ from shoal.errors import OutputError, reason
 __all__ = [
     "SCRATCH",
     "Scratch",
+    "alone",
     "check_destination",
     "check_file",
     "digest",
     "file_stem",
+    "is_usable_name",
     "replacing",
     "staged",
     "sync",
@@ -37,7 +40,9 @@ __all__ = [
 
 #: how the names of scratch folders begin
 SCRATCH = "shoal-scratch-"
-_LEFT = re.compile(rf"(\..*\.|{SCRATCH})[0-9a-f]{{16}}(\.partial)?")
+_LEFT = re.compile(rf"(\..*\.|{SCRATCH})[0-9a-f]{{16}}(\.partial)?(\.new)?")
+#: the end of the name of a folder that nobody has locked yet, and how many seconds it may have it
+_UNLOCKED, _MAKING = ".new", 60
 #: characters of a destination's name in the temporary one, which must not become too long
 _SHOWN = 40
 
@@ -49,8 +54,23 @@ def file_stem(*names: str) -> str:
     return "-".join(re.sub("[^a-z0-9_]+", "-", name).strip("-") for name in bare)[:60].strip("-")
 
 
+def is_usable_name(path: str | Path) -> bool:
+    """Return whether engines and libraries can be told a path: one in UTF-8 without zero bytes."""
+    try:
+        return b"\0" not in str(path).encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _check_name(path: Path) -> None:
+    if not is_usable_name(path) or not is_usable_name(path.absolute()):
+        shown = _short(path).encode(errors="backslashreplace").decode()
+        raise OutputError(f"`{shown}` cannot be written: its name, or that of its folder, is not UTF-8 text.")
+
+
 def check_destination(folder: Path) -> None:
     """Raise :class:`OutputError` if a release cannot be written to ``folder``."""
+    _check_name(folder)
     try:
         exists = folder.exists() or folder.is_symlink()
     except OSError as error:
@@ -69,6 +89,7 @@ def check_destination(folder: Path) -> None:
 
 def check_file(path: Path, *, overwrite: bool = False) -> None:
     """Raise :class:`OutputError` if a file cannot be written to ``path``."""
+    _check_name(path)
     try:
         exists = path.exists() or path.is_symlink()
     except OSError as error:
@@ -157,6 +178,26 @@ class Scratch:
         self._stack.close()
 
 
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Lock the file ``path`` and say whether this process is the only one that has; the lock goes with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield True
+        return
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            first = True
+        except BlockingIOError:
+            first = False
+        yield first
+    finally:
+        os.close(lock)
+
+
 def digest(path: Path) -> tuple[str, int]:
     """Return the SHA-256 of a file, in hexadecimal, and its size in bytes."""
     with path.open("rb") as stream:
@@ -190,24 +231,20 @@ def _beside(path: Path, *, private: bool = False) -> Iterator[Path]:
 def _locked(parent: Path, before: str, after: str, *, mode: int = 0o700) -> Iterator[Path]:
     """Make a folder of a new name that this process has locked, and remove it at the end.
 
-    Until it is locked, another process may take it for abandoned and remove it; there are more names.
+    It gets its name when it is locked: one without a lock would be taken for abandoned by another process.
     """
-    while True:
-        path = parent / f"{before}{secrets.token_hex(8)}{after}"
-        with contextlib.ExitStack() as stack:
-            with stopping.held():
-                stack.enter_context(stopping.temporary(path))
-                path.mkdir(mode=mode)
-            try:
-                lock = _lock(path, wait=True)
-            except FileNotFoundError:
-                continue
-            if lock is not None:
-                stack.callback(os.close, lock)
-                if not path.exists():
-                    continue
-            yield path
-            return
+    path = parent / f"{before}{secrets.token_hex(8)}{after}"
+    unlocked = path.with_name(f"{path.name}{_UNLOCKED}")
+    with contextlib.ExitStack() as lock, contextlib.ExitStack() as stack:
+        with stopping.held():
+            stack.enter_context(stopping.temporary(path))
+            stack.enter_context(stopping.temporary(unlocked))
+            unlocked.mkdir(mode=mode)
+            locked = _lock(unlocked, wait=True)
+            if locked is not None:
+                lock.callback(os.close, locked)  # once the folder is gone
+            unlocked.rename(path)
+        yield path
 
 
 def _remove_abandoned(parent: Path) -> None:
@@ -215,11 +252,15 @@ def _remove_abandoned(parent: Path) -> None:
     with contextlib.suppress(OSError):
         with os.scandir(parent) as entries:  # paths of all that is in a full folder would take longer than the rest
             found = [Path(entry.path) for entry in entries if _LEFT.fullmatch(entry.name)]
-        removed = [path for path in found if _removed(path)]
+        removed = [path for path in found if not _is_being_made(path) and _removed(path)]
         if removed:
             others = f" and {len(removed) - 1:,} more" if removed[1:] else ""
             runs = "runs that were" if removed[1:] else "a run that was"
             logging.getLogger("shoal").warning("removed %s%s, left behind by %s killed.", removed[0], others, runs)
+
+
+def _is_being_made(path: Path) -> bool:
+    return path.name.endswith(_UNLOCKED) and time.time() - path.stat().st_mtime < _MAKING
 
 
 def _removed(path: Path) -> bool:

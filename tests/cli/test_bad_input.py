@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -210,3 +211,32 @@ def test_a_promise_that_cannot_be_kept_exits_1_and_says_what_could(shoal: Run, t
     assert "l = 1" in done.stderr
     assert SECRET not in done.stderr
     assert not (tmp_path / "release").exists()
+
+
+def test_names_in_json_give_a_terminal_no_orders(shoal: Run, tmp_path: Path) -> None:
+    name = "a\u202e\u2066\x9b31m\x1b[2J\u200b"
+    rows = "".join(f"{number},{number % 7}\n" for number in range(100))
+    (tmp_path / "t.csv").write_text(f'"{name}",b\n{rows}', encoding="utf-8")
+    done = shoal("draft", tmp_path / "t.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert all(line.isprintable() for line in done.stdout.splitlines())
+    assert json.loads(done.stdout)["columns"][0]["column"] == name
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("{}",),
+        ("draft", "{}.csv"),
+        ("draft", "--{}"),
+        ("draft", "a.csv", "{}"),
+        ("export", "a", "b", "--{}=1"),
+    ],
+    ids=["command", "file", "option", "argument", "assigned"],
+)
+def test_arguments_cannot_give_a_terminal_orders(shoal: Run, arguments: tuple[str, ...]) -> None:
+    done = shoal(*(each.format("x\x1b[2J\u202ey\x07") for each in arguments))
+    assert done.returncode == 2
+    assert all(sign.isprintable() or sign == "\n" for sign in done.stdout + done.stderr)
+    assert "Error: " in done.stderr
+    assert "202e" in done.stderr.lower()

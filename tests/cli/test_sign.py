@@ -92,3 +92,17 @@ def test_without_the_library_the_program_says_what_to_install(shoal: Run, keys: 
     done = shoal("sign", "--new-key", "more", cwd=keys, PYTHONPATH=path)
     assert done.returncode == 2
     assert "pip install 'shoal[sign]'" in done.stderr
+
+
+def test_a_passphrase_comes_from_the_environment_or_a_terminal(shoal: Run, release: Path, tmp_path: Path) -> None:
+    none = shoal("sign", "--new-key", "safe", "--passphrase", cwd=tmp_path)
+    assert (none.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "needs a terminal" in none.stderr
+    secret = {"SHOAL_KEY_PASSPHRASE": "four words of mine"}
+    assert shoal("sign", "--new-key", "safe", "--passphrase", cwd=tmp_path, **secret).returncode == 0
+    folder = Path(shutil.copytree(release, tmp_path / "release"))
+    without = shoal("sign", folder, "--key", tmp_path / "safe.pem")
+    assert without.returncode == 2
+    assert "set the variable SHOAL_KEY_PASSPHRASE" in without.stderr
+    assert shoal("sign", folder, "--key", tmp_path / "safe.pem", **secret).returncode == 0
+    assert shoal("verify", folder, "--signer", tmp_path / "safe.pub.pem").returncode == 0

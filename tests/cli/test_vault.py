@@ -137,6 +137,19 @@ def test_budgets_are_shown_and_set(shoal: Run, vault: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_new_version_takes_another_snapshot(shoal: Run, vault: Path, hospital: Path, tmp_path: Path) -> None:
+    done = shoal("vault", "version", vault)
+    assert done.returncode == 0, done.stderr
+    assert "Version 2 of the table began" in done.stdout
+    said = json.loads(shoal("vault", "version", vault, hospital / "discharges.csv", "--json").stdout)
+    assert (said["version"], said["spent"]) == (3, "epsilon 0")
+    (tmp_path / "other.csv").write_text("age\n5\n")
+    assert shoal("vault", "version", vault, tmp_path / "other.csv").returncode == 2
+    assert shoal("vault", "version", vault, "-").returncode == 2
+    assert [each.name for each in vault.glob("snapshot-*")] == ["snapshot-3.parquet"]
+
+
+@pytest.mark.slow
 def test_the_ledger_is_checked(shoal: Run, vault: Path) -> None:
     first = json.loads(shoal("vault", "ledger", vault, "--json").stdout)["head"]
     token_of(shoal, vault, "alice", 2)
@@ -144,8 +157,8 @@ def test_the_ledger_is_checked(shoal: Run, vault: Path) -> None:
     assert done.returncode == 0
     assert "no entry was changed" in done.stdout
     assert "budget of alice: epsilon 2" in done.stdout
-    page = shoal("vault", "ledger", vault, "--full", "--last", 1, "--before", 3).stdout
-    assert "Entries 2 to 2 of 3" in page
+    page = shoal("vault", "ledger", vault, "--full", "--last", 1, "--before", 4).stdout
+    assert "Entries 3 to 3 of 4" in page
     assert "budget of alice: epsilon 2" in page
     assert shoal("vault", "ledger", vault, "--expect", "1:" + "00" * 32).returncode == 1
     anchor = vault / "ledger.sqlite.head"

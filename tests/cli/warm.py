@@ -17,14 +17,14 @@ import traceback
 
 def main() -> None:
     """Answer requests until there are none."""
-    import ibis.backends.duckdb
+    import duckdb
     import pyarrow.parquet
 
     import shoal
 
     for name in shoal.__all__:
         getattr(shoal, name)
-    del ibis, pyarrow
+    del duckdb, pyarrow
     for line in sys.stdin:
         request = json.loads(line)
         number, after = request.pop("signal", None), request.pop("after", 0.0)

@@ -164,7 +164,7 @@ def test_categories_are_clustered_on_the_executors(
     assert (ours["measured"], ours["averaged"]) == (theirs["measured"], theirs["averaged"])
     assert ours["blocked"].blocks > 1
     assert ours["blocked"].largest <= BLOCK * 1.1
-    assert (release.domains, release.before) == (inside.domains, inside.before)
+    assert (release.result.domains, release.before) == (inside.result.domains, inside.before)
     assert release.measures["sse/sst"] == pytest.approx(_share_lost(people, rows))
     assert release.measures["sse/sst"] <= 1.25 * inside.measures["sse/sst"]
 

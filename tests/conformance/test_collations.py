@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from conformance.conftest import SPARK
-from shoal.queries._conditions import In, Texts
 from shoal.queries._records import EngineRecords
 from shoal.schema import Attribute, Domain, Role, Schema
+from shoal.schema.conditions import In, Texts
 from shoal.tables import Table, encode, read
 
 # `\u00e9` in one and in two characters: the same letter to some collations

@@ -152,7 +152,7 @@ def test_a_release_made_by_block_is_what_one_made_in_memory_is(
     assert ours["blocked"].largest <= BLOCK * 1.1
     certificate = json.loads((folder / "certificate.json").read_text())
     assert [promise["model"] for promise in certificate["promises"]] == ["k-anonymity"]
-    assert release.domains == inside.domains
+    assert release.result.domains == inside.result.domains
 
     # the loss is that of the records, and near the one in memory, which repairs all clusters at once
     assert release.measures["sse/sst"] == pytest.approx(_share_lost(people, rows))

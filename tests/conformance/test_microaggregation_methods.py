@@ -17,6 +17,7 @@ import pytest
 
 import shoal
 from conformance.conftest import Load
+from forgeries import forger
 from shoal import methods
 from shoal.errors import PlanError, RequirementError
 from shoal.mechanisms import SeededSource
@@ -310,7 +311,9 @@ def _strength(value: str) -> Callable[[dict[str, Any]], None]:
 
 def _step(name: str, key: str, value: object) -> Callable[[dict[str, Any]], None]:
     def change(content: dict[str, Any]) -> None:
-        next(step for step in content["steps"] if step["step"] == name)[key] = value
+        step = next(step for step in content["steps"] if step["step"] == name)
+        step[key] = value
+        forger.let_words_fit(step)
 
     return change
 

@@ -82,7 +82,7 @@ OTHERS = [
     (shoal.Bucketize(), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
     (shoal.Bucketize(form="permuted"), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
     (shoal.Swap(), [EXCHANGE, shoal.DistinctLDiversity("ill", 2)]),
-    (shoal.IndividualRankingSwap(), [EXCHANGE]),
+    (shoal.IndividualRankingSwap(), [shoal.ProbabilisticKAnonymity(4)]),
     (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]]), [CROWD]),
     (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]], inner="swap"), [EXCHANGE]),
 ]

@@ -10,8 +10,8 @@ import pytest
 from conformance.conftest import SPARK
 from reference import queries as reference
 from shoal.queries import Session
-from shoal.queries._filters import parse
 from shoal.queries._records import EngineRecords
+from shoal.schema.filters import parse
 from shoal.tables import Table
 
 RECORDS = [

@@ -38,6 +38,10 @@ def survey() -> shoal.Table:
     return shoal.read(pa.table(rows)).with_schema(schema)
 
 
+def _sum_weights(table: shoal.Table) -> float:
+    return sum(table.to_arrow()["pw"].to_pylist())
+
+
 METHODS = [shoal.Generalize(suppression_limit=1), shoal.Mondrian(), shoal.TMicroaggregate(), shoal.Suppress()]
 
 
@@ -46,14 +50,13 @@ def test_a_survey_is_released_with_its_weights_and_verifies(survey, method, tmp_
     release = shoal.anonymize(survey, shoal.KAnonymity(5), method=method)
     release.write(tmp_path / "release")
     assert shoal.verify(tmp_path / "release").passed
-    weights = release.table.expression["pw"].sum().execute()
-    assert weights == pytest.approx(survey.expression["pw"].sum().execute()) or release.records < 400
+    assert _sum_weights(release.table) == pytest.approx(_sum_weights(survey)) or release.records < 400
 
 
 def test_strata_count_like_quasi_identifiers(survey) -> None:
     known = shoal.assess(survey)
     assert {each.column for each in known.columns} == {"region", "sex"}
-    assert known.survey.population == pytest.approx(survey.expression["pw"].sum().execute())
+    assert known.survey.population == pytest.approx(_sum_weights(survey))
 
 
 def test_a_released_survey_is_assessed_by_its_own_weights(survey) -> None:

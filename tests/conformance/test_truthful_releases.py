@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from forgeries import forger
 from shoal import models
 from shoal.errors import ParameterError, PlanError, RequirementError
 from shoal.mechanisms import SeededSource
@@ -285,10 +286,13 @@ def test_a_filter_beside_the_probabilistic_definition_does_not_verify(tmp_path: 
     certificate = json.loads(path.read_text())
     promise = certificate["promises"][0]
     promise["parameters"]["definition"], promise["statement"] = "probabilistic", wanted.statement()
-    next(step for step in certificate["steps"] if step["step"] == "trimmed")["definition"] = "probabilistic"
+    step = next(step for step in certificate["steps"] if step["step"] == "trimmed")
+    step["definition"] = "probabilistic"
+    forger.let_words_fit(step)
     path.write_text(json.dumps(certificate))
     failed = [check.subject for check in shoal.verify(folder, rendered=False).checks if not check.passed]
-    assert failed == ["promises", "differential-privacy, filters"]
+    # the bytes are no longer those that Shoal writes, either
+    assert failed == ["certificate.json", "promises", "differential-privacy, filters"]
 
 
 # a;x;* and b;*;*: one level below the top, the value b already looks like the top
@@ -318,6 +322,7 @@ def test_where_cells_look_alike_a_tree_keeps_the_standard_definition_only(
     entry = certificate["promises"][0]
     entry["parameters"]["definition"], entry["statement"] = "probabilistic", wanted.statement()
     certificate["steps"][-2]["definition"] = "probabilistic"
+    forger.let_words_fit(certificate["steps"][-2])
     (folder / "certificate.json").write_text(json.dumps(certificate))
     failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
     assert ("differential-privacy, scheme" in failed) == (scheme == "multi-dimensional")
@@ -464,6 +469,23 @@ def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return plan.run(table()).write(tmp_path_factory.mktemp("truthful") / request.param)
 
 
+GRAMMAR = {
+    "operator, no definition",
+    "operator, not there",
+    "operator, not a number",
+    "operator, both",
+    "scheme, unknown search",
+    "silence, suppressed records",
+    "steps, an unknown one",
+    "steps, another description",
+    "steps, another order",
+    "steps, twice the same",
+    "steps, other columns",
+    "words, a doubt left out",
+    "words, walk called unconditional",
+    "figures, an unknown score",
+}
+
 ONLY = {
     "operator, k too small": "sampling",
     "operator, rate too large": "sampling",
@@ -520,13 +542,18 @@ def test_a_broken_certificate_fails_where_it_is_broken(part: str, sound: Path) -
     original = path.read_text()
     certificate = json.loads(original)
     _broken(certificate, part)
+    if part != "steps, another description":
+        for step in certificate["steps"]:
+            forger.let_words_fit(step)
     assert certificate != json.loads(original)
     try:
         path.write_text(json.dumps(certificate))
         failed = [check.subject for check in shoal.verify(sound, rendered=False).checks if not check.passed]
     finally:
         path.write_text(original)
-    assert f"differential-privacy, {part.partition(',')[0]}" in failed
+    # what is no step of the method at all, or not there, is refused before anybody looks at the promise
+    home = "steps" if part in GRAMMAR else f"differential-privacy, {part.partition(',')[0]}"
+    assert ("promises" if part.startswith("filters") else home) in failed
 
 
 def test_an_operator_that_the_plan_does_not_ask_for_fails(sound: Path, tmp_path: Path) -> None:
@@ -537,7 +564,7 @@ def test_an_operator_that_the_plan_does_not_ask_for_fails(sound: Path, tmp_path:
     assert f'operator = "{sound.name}"' in plan
     (folder / "plan.toml").write_text(plan.replace(f'operator = "{sound.name}"', f'operator = "{other}"'))
     failed = [check.subject for check in shoal.verify(folder).checks if not check.passed]
-    assert failed == ["plan.toml", "differential-privacy, operator"]
+    assert failed == ["plan.toml", "steps", "differential-privacy, operator"]
 
 
 def test_a_promise_about_another_file_fails(sound: Path, tmp_path: Path) -> None:
@@ -547,23 +574,7 @@ def test_a_promise_about_another_file_fails(sound: Path, tmp_path: Path) -> None
     certificate["promises"][0]["file"] = "other.parquet"
     (folder / "certificate.json").write_text(json.dumps(certificate))
     failed = [check.subject for check in shoal.verify(folder, rendered=False).checks if not check.passed]
-    assert failed == ["differential-privacy (unconditional)"]
-
-
-def test_sentences_of_another_version_are_not_compared(sound: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "release"
-    shutil.copytree(sound, folder)
-    certificate = json.loads((folder / "certificate.json").read_text())
-    for part in ("words, another statement", "words, fewer assumptions", "steps, another description"):
-        _broken(certificate, part)
-    certificate["wording"] -= 1
-    (folder / "certificate.json").write_text(json.dumps(certificate))
-    found = shoal.verify(folder)
-    assert found.passed
-    assert "wording" in {check.subject for check in found.checks}
-    _broken(certificate, "words, another unit")
-    (folder / "certificate.json").write_text(json.dumps(certificate))
-    assert not shoal.verify(folder).passed
+    assert failed == ["certificate.json", "differential-privacy (unconditional)"]
 
 
 def test_a_table_as_it_is_does_not_verify(sound: Path, tmp_path: Path) -> None:
@@ -585,7 +596,7 @@ def test_values_of_another_level_do_not_verify(operator: str, tmp_path: Path) ->
     towns = pa.array(["A" if town == "north" else town for town in rows["town"].to_pylist()])
     pq.write_table(rows.set_column(1, "town", towns), folder / "data.parquet")
     failed = [check.subject for check in shoal.verify(folder, rendered=False).checks if not check.passed]
-    assert failed == ["data.parquet", "differential-privacy, values"]
+    assert failed == ["data.parquet", "values", "differential-privacy, values"]
 
 
 def test_no_table_goes_beside_the_one_that_the_promise_is_about(sound: Path, tmp_path: Path) -> None:

@@ -50,7 +50,10 @@ plans = {
         models=(shoal.KAnonymity(4), AlphaDominance("illness", 0.75)),
         method=shoal.Generalize(quality="stars"),
     ),
-    "runs": shoal.Plan(schema=schema, models=(shoal.KAnonymity(4),), method=shoal.methods.by_name("runs")()),
+    **{
+        name: shoal.Plan(schema=schema, models=(shoal.KAnonymity(4),), method=shoal.methods.by_name(name)())
+        for name in ("runs", "random-runs")
+    },
 }
 for name, plan in plans.items():
     plan.run(table).write(folder / name)
@@ -64,10 +67,12 @@ def test_every_diff_applies_and_what_it_adds_makes_a_release(tmp_path: Path) -> 
         Path(shoal.__file__).parent, tmp_path / "src" / "shoal", ignore=shutil.ignore_patterns("__pycache__")
     )
     diffs = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(diffs) == 5
+    assert len(diffs) == 6
     for diff in diffs:
         assert len(re.findall(r"^--- ", diff, re.MULTILINE)) == 2, "one new file, and one that lists it"
-        assert len(re.findall(r"^\+[^+]", diff.rpartition("\n--- ")[2], re.MULTILINE)) == 1, "one line"
+        added = re.findall(r"^\+([^+].*)", diff.rpartition("\n--- ")[2], re.MULTILINE)
+        assert len([line for line in added if "import" in line]) == 1, "one line that imports it"
+        assert len(added) <= 2, "and at most one that lists it"
         subprocess.run(["git", "apply", "-"], input=diff, text=True, cwd=tmp_path, check=True)
     used = subprocess.run(
         [sys.executable, "-c", USE, str(tmp_path)],
@@ -76,4 +81,4 @@ def test_every_diff_applies_and_what_it_adds_makes_a_release(tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    assert used.stdout.split() == ["generalize", "True", "runs", "True"], used.stderr
+    assert used.stdout.split() == ["generalize", "True", "runs", "True", "random-runs", "True"], used.stderr

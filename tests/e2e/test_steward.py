@@ -88,7 +88,7 @@ def test_a_steward_does_the_whole_task_list(page: Any, app: App, hospital: Path,
     shot(page, "promise")
     anonymise(page)
     page.get_by_role("heading", name="Who is protected").wait_for()
-    page.get_by_text("Verified now").wait_for()
+    page.get_by_text("checked just now").wait_for()
     shot(page, "result")
     first = page.url.rpartition("/")[2]
 

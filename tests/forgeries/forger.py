@@ -8,7 +8,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,16 +16,19 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from shoal import schema
+from shoal.copying import inspected
 from shoal.errors import ShoalError
+from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
 from shoal.guarantees import CERTIFICATE, fingerprint, load
+from shoal.methods.steps import KINDS
 from shoal.plan import Plan
 from shoal.report import gather, listed, render_html, render_text
 from shoal.tables import _sites
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.verification import _files
+from shoal.tables._relations import compile_query
+from shoal.verification import _files, _verify
 
 Content = dict[str, Any]
-SUMMARY, REPORT, PLAN = "summary.txt", "report.html", "plan.toml"
 
 
 _lazy = False
@@ -50,7 +53,7 @@ def data_read_once() -> Iterator[None]:
         answers: dict[tuple[DuckDBEngine, Any], pa.Table] = {}
 
         def asked(engine: DuckDBEngine, expression: Any) -> pa.Table:
-            question = engine, expression.op()
+            question = engine, compile_query(expression, "duckdb")
             if question not in answers:
                 answers[question] = method(engine, expression)
             return answers[question]
@@ -58,6 +61,7 @@ def data_read_once() -> Iterator[None]:
         return asked
 
     with (
+        patch.object(_verify, "private_copy", inspected),  # files that keep their names are looked at once
         patch.object(_sites, "reread", functools.cache(_sites.reread)),
         patch.object(_files, "looked_at", functools.cache(_files.looked_at)),
         patch.object(_files, "compared", functools.cache(_files.compared)),
@@ -91,6 +95,12 @@ def write(folder: Path, content: Content, *, pages: bool = True) -> None:
         if path.is_file():
             entry |= {"sha256": fingerprint(path, entry["name"]).sha256, "bytes": path.stat().st_size}
     _store(folder, content)
+
+
+def let_words_fit(step: Content) -> None:
+    """Say of a step what its fields say, where these can be read."""
+    with suppress(LookupError, TypeError, ValueError, ArithmeticError, ShoalError):
+        step["description"] = KINDS[str(step["step"])].from_fields(step).describe()
 
 
 def edit(folder: Path, change: Callable[[Content], object], *, pages: bool = True) -> None:
@@ -175,7 +185,7 @@ def _store(folder: Path, content: Content) -> None:
 def _pages(folder: Path, content: Content) -> dict[str, str]:
     _store(folder, content)
     certificate = load(folder / CERTIFICATE)
-    document = gather(folder, certificate)
+    document = gather(ReleaseFolder(folder))
     text = render_text(document)
     (folder / SUMMARY).write_text(text, encoding="utf-8")
     files = tuple(fingerprint(folder / file.name, file.name) for file in certificate.files if file.name != REPORT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import os
@@ -18,7 +17,7 @@ import shoal
 from forgeries import forger
 from golden.artefacts import release
 from golden.cases import CASES
-from shoal.guarantees import Event
+from shoal.methods.steps import KINDS
 
 #: one release of every method and form
 FAMILIES = (
@@ -63,8 +62,6 @@ UNSEEN = {
     "steps.scheme-chosen.candidates": "how many schemes there were to choose from",
     "steps.scheme-chosen.selections": "how many selections a walk made",
     "steps.blocked.*": "how the records were divided before they were clustered",
-    "steps.generalized.levels": "at which level of its hierarchy a column is, on the publisher's word",
-    "steps.generalized.heights": "how many levels its hierarchy has, on the publisher's word",
     "steps.classed.largest": "how large classes are at most that no file shows; those that a file shows are below",
     "steps.ranked.largest": "how large clusters of ranks are at most, on the publisher's word",
     "steps.pairs-chosen.candidates": "how many pairs of columns there were to choose from",
@@ -122,15 +119,9 @@ def _edits(content: forger.Content) -> Iterator[tuple[str, forger.Content]]:
         tried.add(name)
         for label, forged in forger.changed(content, path):
             if path[0] == "steps" and "description" not in path and len(path) > 2:
-                _let_words_fit(forged["steps"][path[1]])
+                forger.let_words_fit(forged["steps"][path[1]])
             if label != "turned round" or name not in SETS:
                 yield f"{name}: {label}", forged
-
-
-def _let_words_fit(step: forger.Content) -> None:
-    """Say of a step what its fields say, where these can be read."""
-    with contextlib.suppress(KeyError, TypeError, ValueError, shoal.ShoalError):
-        step["description"] = Event.from_json(step).describe()
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -142,6 +133,8 @@ def test_every_value_of_a_certificate_that_is_changed_is_noticed(
     work = forger.copied(original, tmp_path / "work")
     with forger.data_read_once():
         for label, forged in _edits(forger.read(original)):
+            if name == "generalize, aggregates" and label.startswith("steps.generalized.levels: turned"):
+                continue  # all its columns are aggregates, which show no level
             forger.write(work, forged, pages=False)
             tried += 1
             passed += [label] if _verifies(work, rendered=False) else []
@@ -286,8 +279,12 @@ def _version_true(folder: Path) -> None:
     forger.edit(folder, lambda c: c.update(version=True))
 
 
-def _newer_wording(folder: Path) -> None:
-    forger.edit(folder, lambda c: c.update(wording=999))
+def _another_wording(folder: Path) -> None:
+    forger.edit(folder, lambda c: c.update(wording=1))
+
+
+def _another_version(folder: Path) -> None:
+    forger.edit(folder, lambda c: c.update(version=2))
 
 
 def _one_promise_of_privacy_more(folder: Path) -> None:
@@ -473,7 +470,8 @@ FORGERIES = [
     _guessed_roles,
     _doubled_key,
     _version_true,
-    _newer_wording,
+    _another_wording,
+    _another_version,
     _one_promise_of_privacy_more,
     _bytes_before_the_footer,
     _value_in_a_dictionary_that_no_record_has,
@@ -567,7 +565,7 @@ def test_a_name_that_is_said_to_be_left_out_on_a_whim_is_refused(tmp_path: Path)
 def _dropped(content: forger.Content, columns: list[str]) -> None:
     (step,) = (each for each in content["steps"] if each["step"] == "dropped")
     step["left_out"] = columns
-    step["description"] = Event.from_json(step).describe()
+    step["description"] = KINDS[str(step["step"])].from_fields(step).describe()
 
 
 #: figures and words of steps that the files contradict, by release
@@ -602,7 +600,7 @@ def test_a_step_that_is_described_as_it_reads_must_be_true_of_the_files(
         content = forger.read(work)
         forged = next(each for each in content["steps"] if each["step"] == step)
         forged |= figures
-        forged["description"] = Event.from_json(forged).describe()
+        forged["description"] = KINDS[str(forged["step"])].from_fields(forged).describe()
         forger.write(work, content, pages=False)
         failed = [check.detail for check in shoal.verify(work, rendered=False).checks if not check.passed]
         assert any(each.startswith(f"the step `{step}` ") for each in failed), failed

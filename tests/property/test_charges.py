@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from reference.queries import holds
 from shoal.queries._charges import Charges
-from shoal.queries._conditions import FIRST, LAST, Ranges, Region, Texts, from_json, to_json
 from shoal.queries._loss import Loss
+from shoal.schema.conditions import FIRST, LAST, Ranges, Region, Texts, from_json, to_json
 
 TEXTS = (*"abc", "never named", None)
 NUMBERS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from reference.examples import examples
+from shoal.errors import RequirementError
 from shoal.methods.classes import Clustering, HeldRecords, fine_points, quasi_identifiers
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import encode_records
@@ -116,8 +117,12 @@ def test_a_swap_keeps_both_sides_as_they_are(drawn: tuple[pa.Table, int]) -> Non
 @MORE
 def test_an_exchange_of_ranks_keeps_every_column(drawn: tuple[pa.Table, int]) -> None:
     table, k = drawn
-    rows = _released(table, shoal.ProbabilisticKAnonymity(k), shoal.IndividualRankingSwap())
     before = table.to_pylist()
+    try:
+        rows = _released(table, shoal.ProbabilisticKAnonymity(k), shoal.IndividualRankingSwap())
+    except RequirementError:  # every cluster of a column has one value, which then fills it
+        assert any(min(_counted(before, (name,)).values()) >= k for name in SECRET)
+        return
     assert _counted(rows, QUASI) == _counted(before, QUASI)
     for name in SECRET:
         assert _counted(rows, (name,)) == _counted(before, (name,))

@@ -189,7 +189,7 @@ def test_kept_links_find_the_best_node_at_which_k_persons_share_all_records(
     frequencies: Frequencies, k: int, limit: Fraction
 ) -> None:
     measure = InformationLoss()
-    limits = Generalize(suppression_limit=limit).limits(frequencies)
+    limits = Generalize(suppression_limit=limit).limits(frequencies, Watch())
     expected = list(reference.linked_values(frequencies, measure, k, limits.suppressed))
     objective = measure.objective(frequencies)
     if not expected:

@@ -21,12 +21,13 @@ from hypothesis import settings
 import shoal
 from shoal.errors import RequirementError
 from shoal.hierarchies import build, leaf_codes
-from shoal.methods.brief import Brief
+from shoal.mechanisms import SYSTEM
 from shoal.methods.classes import _method, _run, _swap, individual_ranking
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
 from shoal.methods.classes._method import Opened, PartitionMethod, settled
 from shoal.methods.recode import Recode
 from shoal.models import Model
+from shoal.plan import Plan
 from shoal.schema import Attribute, Domain, Groups, Intervals, Schema
 from shoal.tables import Dictionary, EncodedRecords, Frequencies, Holders, SensitiveAttribute, group
 from shoal.tables import _holders as holders
@@ -137,7 +138,7 @@ def classed(name: str, visits: Visits, models: Sequence[Model]) -> list[tuple[np
         )
         for j, (each, hierarchy) in enumerate(zip(encoded.dictionaries, encoded.hierarchies, strict=True))
     )
-    plan = Brief(schema=SCHEMA, models=tuple(models), method=method)
+    plan = Plan(schema=SCHEMA, models=tuple(models), method=method)
     made = []
     for columns in getattr(method, "groups", None) or [["age", "town"]]:
         people = HeldRecords(
@@ -154,10 +155,10 @@ def classed(name: str, visits: Visits, models: Sequence[Model]) -> list[tuple[np
             made.append((_swap._for_persons(opened, ranks, individual_ranking(ranks, k)).labels, visits.ill))
             continue
         if name.startswith("suppress"):
-            made.append((method.classify(people, models).partition.labels, visits.ill))
+            made.append((method.classify(people, models, SYSTEM).partition.labels, visits.ill))
             continue
         _method._check_shares(models if method.shows_members else (), encoded)
-        found, made_of = settled(opened, method.classify(people, models))
+        found, made_of = settled(opened, method.classify(people, models, SYSTEM))
         values = visits.ill if found.buckets is None else found.buckets.numbers
         made.append((made_of.partition.labels, values))
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import ibis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +13,8 @@ from ibis import _
 
 from reference import queries as reference
 from reference.examples import examples
-from shoal.queries._filters import parse
 from shoal.queries._records import MemoryRecords
+from shoal.schema.filters import parse
 from shoal.tables import filter_text
 
 KINDS = {attribute.name: attribute.kind for attribute in reference.SCHEMA}
@@ -54,7 +55,7 @@ expressions = st.recursive(
 @examples(25)
 def test_a_filter_means_what_ibis_means(records: list[reference.Record], wheres: list[Any]) -> None:
     table = reference.table(records)
-    rows = table.expression
+    rows = ibis.memtable(table.to_arrow())
     memory = MemoryRecords(table)
     for where in wheres:
         (bound,) = rows.bind(where)

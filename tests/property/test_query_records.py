@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import shoal
 from reference import queries as reference
 from reference.examples import examples
-from shoal.queries._conditions import And, Condition, In, Not, Or, Ranges, attributes, region
 from shoal.queries._cubes import Scale
 from shoal.queries._records import EngineRecords, MemoryRecords
 from shoal.schema import Attribute, Kind, Schema
+from shoal.schema.conditions import And, Condition, In, Not, Or, Ranges, attributes, region
 
 
 @pytest.mark.slow

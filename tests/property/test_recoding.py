@@ -273,14 +273,15 @@ def test_local_recoding_keeps_every_model(method: Recode, frequencies: Frequenci
     assert whole is None or found.value <= whole[1] + 1e-12
 
 
+@pytest.mark.parametrize("limit", [{"effort": 1e-9}, {"effort": 1e-6}, {"time_limit": 1e-9}], ids=repr)
 @pytest.mark.parametrize("method", LOCAL[:-1], ids=repr)
 @given(frequencies=reference.tables(attributes=4), model=k_anonymity)
 @FEW
-def test_local_recoding_that_is_out_of_time_still_keeps_its_promise(
-    method: Recode, frequencies: Frequencies, model: KAnonymity
+def test_local_recoding_that_reaches_its_limit_still_keeps_its_promise(
+    method: Recode, limit: dict[str, float], frequencies: Frequencies, model: KAnonymity
 ) -> None:
     assume(model.k <= frequencies.records)
-    found = replace(method, time_limit=1e-9).recode(frequencies, [model])
+    found = replace(method, **limit).recode(frequencies, [model])
     check_release(frequencies, found.recoding, [model])
 
 

@@ -215,10 +215,11 @@ def test_compiled_screening_is_that_of_numpy(
     st.booleans(),
     st.booleans(),
     st.booleans(),
+    st.sampled_from([float("inf"), 30.0, 200.0, 1000.0]),
 )
 @QUICK
 def test_compiled_regions_are_those_of_numpy(
-    frequencies: Frequencies, smallest: int, window: int, stay: bool, borrow: bool, intervals: bool
+    frequencies: Frequencies, smallest: int, window: int, stay: bool, borrow: bool, intervals: bool, work: float
 ) -> None:
     covers = [
         AttributeCover(codes=np.array(h.codes), costs=h.positions[None], ordered=True)
@@ -234,12 +235,13 @@ def test_compiled_regions_are_those_of_numpy(
             np.ascontiguousarray(frequencies.codes.T),
             many,
             covers,
-            Splitting(smallest=smallest, window=window, stay=stay, borrow=borrow),
+            Splitting(smallest=smallest, window=window, stay=stay, borrow=borrow, foresight=work / 2, work=work),
         )
         for function in (partition, partition_numpy)
     )
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.parents, expected.parents)
+    assert found.work == expected.work
     if many.sum() >= smallest:
         assert np.bincount(found.labels, weights=many)[np.unique(found.labels)].min() >= smallest
 

@@ -141,4 +141,4 @@ def test_every_draft_is_a_schema_that_can_be_read_back(described):
     for attribute in drafted.schema:
         assert attribute.domain is None
         assert drafted.reasons[attribute.name].startswith(f"{attribute.role.value}: ")
-        assert attribute.hierarchy is None or attribute.role in (Role.QUASI_IDENTIFIER, Role.DECIDE)
+        assert attribute.hierarchy is None or attribute.role in (Role.QUASI_IDENTIFIER, Role.DECIDE, Role.DROP)

@@ -14,10 +14,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import shoal
-from shoal.queries._conditions import FIRST, LAST, And, Condition, In, Not, Or, Ranges, Region, Texts, ValueSet
 from shoal.queries._cubes import Scale
 from shoal.queries._records import ExactFigures
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
+from shoal.schema.conditions import FIRST, LAST, And, Condition, In, Not, Or, Ranges, Region, Texts, ValueSet
 from shoal.tables import Table
 
 Record = Mapping[str, object]

@@ -99,7 +99,7 @@ def _serve(vault: Vault, listening: socket.socket) -> None:
     from shoal.queries.server import RateLimits, create_app
 
     ledger = vault.ledger()
-    app = create_app(vault.desk(ledger), ledger, limits=RateLimits(rate=1e6, burst=10**6))
+    app = create_app(vault.desk(ledger), ledger, limits=RateLimits(share=1e6, burst=1e6, pace=0))
     config = uvicorn.Config(app, log_level="critical")
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -18,6 +18,7 @@ from .conftest import Done
 
 SERVERS = ("serve", "vault serve")
 TRUTHFUL = ("--epsilon", "2", "--delta", "1e-4")
+COUNTS = ("--account", "account", "--count", "all", "--periods", "4", "--epsilon", "1")
 
 TOWNS = """shoal = 1
 [columns.town]
@@ -32,6 +33,7 @@ values = ["yes", "no"]
 RUNS: dict[str, tuple[str, ...]] = {
     "draft": ("draft", "people.csv", "--output", "made.toml"),
     "assess": ("assess", "people.csv", "--attacks", "--output", "made.html"),
+    "relations": ("relations", "people.csv"),
     "anonymize": ("anonymize", "people.csv", "--k", "5", "--csv", "--output", "made"),
     "anonymize by mondrian": ("anonymize", "people.csv", "--k", "5", "--method", "mondrian", "--output", "made"),
     "anonymize truthfully": (
@@ -51,14 +53,25 @@ RUNS: dict[str, tuple[str, ...]] = {
     "verify": ("verify", "release"),
     "sign": ("sign", "release", "--key", "agency.pem"),
     "sign with a new key": ("sign", "--new-key", "made"),
+    "series create": ("series", "create", "made", "--key", "patient_id"),
+    "anonymize in a series": ("anonymize", "people.csv", "--k", "5", "--series", "study", "--output", "made"),
+    "series show": ("series", "show", "study"),
+    "series check": ("series", "check", "study"),
+    "series forecast": ("series", "forecast", "people.csv", "--key", "patient_id", "--k", "5", "--releases", "2"),
+    "series risk": ("series", "risk", "release", "release", "--original", "people.csv"),
+    "series restore": ("series", "restore", "study", "1", "--output", "made"),
+    "counts create": ("counts", "create", "made", "people.csv", *COUNTS),
+    "counts publish": ("counts", "publish", "counts", "people.csv"),
+    "counts show": ("counts", "show", "counts"),
+    "open": ("open", "--no-browser", "--state", "made"),
     "import": ("import", "study.deid", "--output", "made"),
-    "bridge": ("bridge", "--epsilon", "1", "--delta", "1e-6"),
     "parameters": ("parameters", "--table"),
     "account create": ("account", "create", "made", "people.csv", "--epsilon", "3"),
     "account show": ("account", "show", "account"),
     "account budget": ("account", "budget", "account", "--epsilon", "2000"),
     "account follow": ("account", "follow", "account", "later.csv", "--schema", "people.schema.toml"),
     "vault create": ("vault", "create", "made", "people.csv", "--epsilon", "10"),
+    "vault version": ("vault", "version", "vault", "later.csv"),
     "vault analyst": ("vault", "analyst", "vault", "alice", "--epsilon", "1"),
     "vault budget": ("vault", "budget", "vault", "--all", "--epsilon", "20"),
     "vault ledger": ("vault", "ledger", "vault"),
@@ -66,9 +79,9 @@ RUNS: dict[str, tuple[str, ...]] = {
     "vault cost": ("vault", "cost", "--epsilon", "1", "--delta", "1e-6"),
 }
 #: there is nobody who answers
-REFUSED = {"vault ask": 2}
+REFUSED = {"vault ask": 2, "open": 2}
 #: what a run may change besides making something new
-CHANGED = ("release", "vault", "account")
+CHANGED = ("release", "vault", "account", "study", "counts")
 
 
 def names(command: click.Command | None = None, above: str = "") -> Iterator[str]:
@@ -99,6 +112,9 @@ def furnish(folder: Path, hospital: Path, run: Callable[..., Done]) -> None:
         ("account", "create", "account", "people.csv", "--epsilon", "1000", "--delta", "0.5"),
         ("vault", "create", "vault", "people.csv", "--epsilon", "1000"),
         ("sign", "--new-key", "agency"),
+        ("series", "create", "study", "--key", "patient_id"),
+        ("anonymize", "people.csv", "--k", "5", "--series", "study", "--output", "first"),
+        ("counts", "create", "counts", "people.csv", *COUNTS),
     ):
         done = run(*arguments, cwd=folder)
         assert done.code == 0, done.errors
@@ -126,7 +142,7 @@ def changed(folder: Path) -> list[str]:
 
 
 def _said(folder: Path) -> object:
-    if (folder / "certificate.json").exists():
+    if not (folder / "ledger.sqlite").exists():
         return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as opened:
         return opened.execute("SELECT body FROM entries").fetchall()

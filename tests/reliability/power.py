@@ -88,6 +88,7 @@ def put(files: dict[str, bytes], below: Path, target: Path) -> None:
         place = target / Path(name).relative_to(below)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
+        place.chmod(0o600)  # ledgers refuse keys that others may read
 
 
 def _written(content: bytes, writes: list[tuple[int, bytes | None]]) -> bytes:

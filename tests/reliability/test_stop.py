@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,6 +161,53 @@ def test_a_signal_is_lost_nowhere(home: Path, moment: str) -> None:
     assert commands.made(home) == []
 
 
+WHILE_IMPORTING = """
+import threading
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{name}" and threading.current_thread() is threading.main_thread():
+            raise MemoryError
+        if name == "{name}":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(900)
+sys.meta_path.insert(0, Slow())
+"""
+
+
+@pytest.mark.parametrize("name", ["shoal.cli._main", "shoal.cli._output", "shoal.verification"])
+def test_a_stop_while_modules_are_imported_is_no_verdict(home: Path, name: str) -> None:
+    command = program(WHILE_IMPORTING.format(name=name), "verify", "release")
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "Error: Stopped; nothing was written.\n")
+
+
+BEFORE_IT_LISTENS = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "shoal.stopping":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from shoal.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_before_the_program_listens_ends_it_without_a_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", BEFORE_IT_LISTENS], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_a_terminal_that_is_gone_is_an_output_that_cannot_be_printed(home: Path) -> None:
+    master, terminal = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "shoal", "verify", "release"], cwd=home, stdout=terminal, stderr=terminal
+    ) as process:
+        os.close(terminal)
+        os.close(master)
+    assert process.returncode == 2
+
+
 @pytest.mark.parametrize("output", ["/dev/full", "closed"])
 def test_an_output_that_cannot_be_printed_is_told_with_what_is_there(
     home: Path, output: str, disturbed: Disturbed
@@ -181,8 +229,55 @@ def test_a_reader_who_has_enough_does_not_change_the_exit_code(home: Path) -> No
         assert (done.returncode, done.stderr) == (code, "")
 
 
+BROWSER = """#!/bin/sh
+mkdir -p "$TMPDIR/about-somebody"
+sleep 300 &
+echo "$$ $!" > {started}
+wait
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_browser_that_prints_a_report_ends_with_it(home: Path, tmp_path: Path, number: int) -> None:
+    if number == signal.SIGKILL and shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv")
+    place, started = tmp_path / "t", tmp_path / "started"
+    place.mkdir()
+    (tmp_path / "chromium").write_text(BROWSER.format(started=started))
+    (tmp_path / "chromium").chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shoal", "report", "release", "--output", str(tmp_path / "x.pdf")],
+        cwd=home,
+        env=os.environ | {"TMPDIR": str(place), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    until = time.monotonic() + AT_ONCE
+    while not started.exists() or not started.read_text().endswith("\n"):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    browser = int(started.read_text().split()[0])
+    process.send_signal(number)
+    assert process.wait(AT_ONCE) == (130 if number != signal.SIGKILL else -number)
+    while is_running(browser):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    if number == signal.SIGKILL:  # the next run finds what it left
+        subprocess.run(
+            [sys.executable, "-m", "shoal", "verify", "release"], cwd=home, env=os.environ | {"TMPDIR": str(place)}
+        )
+    else:
+        assert not is_running(int(started.read_text().split()[1]))
+    assert list(place.iterdir()) == []
+
+
+def is_running(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 BUSY = """
-import sys, threading
+import threading
 from shoal import stopping
 from shoal.tables._duckdb import DuckDBEngine
 
@@ -196,7 +291,7 @@ def work():
         over.wait()
     return 0
 
-sys.exit(stopping.run(work, say=print))
+stopping.run(work, say=print)
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet
@@ -178,7 +179,8 @@ def test_no_table_ends_in_a_dead_end(shape, delimiter: str, risky: set[str], tmp
     lines = "\n".join(delimiter.join(map(str, row)) for row in [header, *rows])
     path.write_text(f"{title}{lines}\n", encoding="utf-8-sig")
     table = shoal.read(path)
-    drafted = shoal.draft(table)
+    keep = header[:6] if shape in (without_header, wide_study) else []
+    drafted = shoal.draft(table, keep=[table.columns[header.index(name)] for name in keep])
     schema = drafted.schema
     assert not [name for name in risky if schema[name].role in ("sensitive", "insensitive")]
     for name in drafted.undecided:
@@ -202,6 +204,7 @@ def test_what_the_draft_knows_of_the_messy_export(tmp_path: Path) -> None:
     schema = shoal.draft(table).schema
     assert table.columns[-2:] == ("Bemerkung", "column_9")
     assert schema["Geburtsdatum"].reading.date_format == "dd.mm.yyyy"
-    assert schema["Umsatz"].reading == shoal.Reading(decimal=",", thousands=".")
+    assert replace(schema["Umsatz"].reading, round_to=None) == shoal.Reading(decimal=",", thousands=".")
+    assert schema["Umsatz"].reading.round_to == 200
     assert schema["Geschlecht"].reading.missing_values == ("?",)
-    assert (schema["Bemerkung"].role, schema["column_9"].role) == ("decide", "drop")
+    assert (schema["Bemerkung"].role, schema["column_9"].role) == ("drop", "drop")

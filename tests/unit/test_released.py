@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -118,3 +119,13 @@ def test_every_way_of_writing_a_label_is_read():
         assert ends == [first, last]
     assert day_extent("2024-13") is None
     assert day_extent("9999") is None
+
+
+def test_a_hierarchy_file_without_a_final_newline_can_be_released(tmp_path: Path) -> None:
+    (tmp_path / "town.csv").write_text("Ulm;south;*\nBonn;west;*")
+    town = shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.FromFile(path="town.csv"))  # type: ignore[arg-type]
+    table = shoal.read(
+        pa.table({"town": ["Ulm", "Bonn"] * 4}), schema=shoal.Schema(attributes=(town,), folder=tmp_path)
+    )
+    shoal.anonymize(table, k=2).write(tmp_path / "release")
+    assert shoal.verify(tmp_path / "release").passed

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,26 @@ def test_the_folder_of_a_process_that_was_killed_goes_with_the_next(temporary: P
     assert (left / "personal").exists()
     Scratch().remove()
     assert not left.exists()
+
+
+def test_folders_that_others_make_meanwhile_are_not_taken_for_abandoned(caplog: pytest.LogCaptureFixture) -> None:
+    def make_and_remove(_: int) -> None:
+        for _ in range(40):
+            Scratch().remove()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(make_and_remove, range(8)))
+    assert not caplog.records
+
+
+def test_a_folder_that_nobody_locked_goes_when_it_is_old(temporary: Path) -> None:
+    young, old = (temporary / f"shoal-scratch-{digit * 16}.new" for digit in "01")
+    young.mkdir()
+    old.mkdir()
+    os.utime(old, (0, 0))
+    Scratch().remove()
+    assert young.exists()
+    assert not old.exists()
 
 
 def test_other_folders_are_left_alone(temporary: Path) -> None:

@@ -18,7 +18,8 @@ from shoal.web import Access, create_app
 
 #: a cell that must never be read as HTML, and never appear in an error
 CANARY = "<script>canary</script>"
-ORIGIN = "http://127.0.0.1"
+HOST = "shoal-test.localhost"
+ORIGIN = f"http://{HOST}"
 OCTETS = {"content-type": "application/octet-stream"}
 K2 = {"promises": [{"model": "k-anonymity", "parameters": {"k": 2}}]}
 
@@ -72,7 +73,7 @@ def start() -> Iterator[Callable[[Path], Browser]]:
     opened: list[Browser] = []
 
     def start(folder: Path, **options: Any) -> Browser:
-        access = Access()
+        access = Access(host=HOST)
         app = create_app(folder, access=access, workers=2, **options)
         browser = Browser(app, base_url=ORIGIN, headers={"origin": ORIGIN})
         browser.__enter__()

@@ -80,12 +80,13 @@ def test_accounts_that_are_not_there_or_cannot_count_are_refused(browser: Browse
 def test_the_same_file_opened_again_finds_its_account_and_other_files_may_name_it(browser: Browser) -> None:
     rows = ROWS.replace("yes", "oui")
     columns = [COLUMNS[0], {"role": "sensitive", "values": ["oui", "no"]}]
+    columns_of_others = [*columns, {"role": "drop"}]
     first, again, other = (
         browser.draft(content.encode(), name)
-        for content, name in ((rows, "one.csv"), (rows, "renamed.csv"), (rows + "F,no\n", "other.csv"))
+        for content, name in ((rows, "one.csv"), (rows, "renamed.csv"), (rows.replace("\n", ",x\n"), "other.csv"))
     )
-    for each in (first, again, other):
-        assert browser.put(f"/api/tables/{each}/schema", json={"columns": columns}).status_code == 200
+    for each, meanings in ((first, columns), (again, columns), (other, columns_of_others)):
+        assert browser.put(f"/api/tables/{each}/schema", json={"columns": meanings}).status_code == 200
     account = browser.post(f"/api/tables/{first}/accounts", json={"epsilon": "3", "delta": "0.01"}).json()["id"]
     assert f'<option value="{account}" selected>account of one.csv' in browser.get(f"/tables/{again}/promise").text
     assert f'<option value="{account}">account of one.csv' in browser.get(f"/tables/{other}/promise").text

@@ -35,8 +35,8 @@ def test_shown_options_are_those_of_the_plan(model, method) -> None:
     options = [words[place + 1] for place, name in enumerate(words) if name == "--option"]
     assert _method(given["--method"], (model,), options, None) == method
     if isinstance(model, shoal.EpsilonBudget):
-        privacy = {"epsilon": given["--epsilon"], "delta": None}
-        assert _models(None, [], [], [], privacy, given["--method"]) == (model,)
+        short = {"epsilon": given["--epsilon"]}
+        assert _models(short, {"delta": None}, [], given["--method"]) == (model,)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_shown_promises_are_those_of_the_plan_whatever_the_columns_are_called(na
     assert words[2] == "./-people.csv", "a file is no option"
     options = ("--l", "--t", "--promise", "--option")
     given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in options}
-    read = _models(2, given["--l"], given["--t"], given["--promise"], {"epsilon": None, "delta": None}, "anatomy")
+    read = _models({"k": 2, "l": given["--l"], "t": given["--t"]}, {}, given["--promise"], "anatomy")
     assert set(read) == set(models)
     assert _method("anatomy", read, given["--option"], None) == plan.method
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .conftest import CANARY, COLUMNS, OCTETS, Browser
+from .conftest import CANARY, COLUMNS, OCTETS, ORIGIN, Browser
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis")
 pytestmark = [pytest.mark.slow]
@@ -35,7 +35,7 @@ methods = st.fixed_dictionaries(
     {
         "name": st.sampled_from(["generalize", "mondrian", "truthful", "?"]),
         "parameters": st.dictionaries(
-            st.sampled_from(["suppression_limit", "quality", "weights", "time_limit", "steps", "score"]),
+            st.sampled_from(["suppression_limit", "quality", "weights", "effort", "time_limit", "steps", "score"]),
             values,
             max_size=2,
         ),
@@ -118,7 +118,7 @@ def test_the_api_keeps_its_own_description(browser: Browser, method: str, path: 
             kwargs["url"],
             params=kwargs.get("params"),
             json=kwargs.get("json"),
-            headers=headers | {"origin": "http://127.0.0.1"},
+            headers=headers | {"origin": ORIGIN},
         )
         refused_politely(answer)
 

@@ -10,24 +10,35 @@ from starlette.testclient import TestClient
 
 from shoal.web import Access, create_app
 
-from .conftest import OCTETS, ORIGIN, Browser, people
+from .conftest import HOST, OCTETS, ORIGIN, Browser, people
 
 
 @pytest.fixture
 def access() -> Access:
-    return Access()
+    return Access(host=HOST)
 
 
 @pytest.fixture
 def stranger(access: Access, tmp_path: Path) -> TestClient:
-    return TestClient(create_app(tmp_path, access=access, port=8123), base_url="http://127.0.0.1:8123")
+    return TestClient(create_app(tmp_path, access=access, port=8123), base_url=f"{ORIGIN}:8123")
 
 
 @pytest.mark.parametrize("path", ["/", "/api/tables", "/api", "/static/app.js", "/verify", "/nothing"])
 def test_nobody_gets_in_without_the_token(stranger: TestClient, path: str) -> None:
     answer = stranger.get(path)
     assert answer.status_code == 401
-    assert "printed" in answer.json()["problems"][0]
+    assert "`shoal open`" in answer.json()["hint"]
+
+
+def test_a_refusal_looks_like_the_app(stranger: TestClient) -> None:
+    for path, host in (("/", f"{HOST}:8123"), ("/runs/1", f"{HOST}:8123"), ("/", "127.0.0.1:8123")):
+        refused = stranger.get(path, headers={"accept": "text/html", "host": host})
+        assert refused.status_code in (401, 421)
+        assert "<h1>Shoal cannot be opened from here</h1>" in refused.text
+        assert "<bdi>shoal open</bdi>" in refused.text
+        for file in ("/static/app.css", "/static/shoal.svg"):
+            assert file in refused.text
+            assert stranger.get(file, headers={"host": host}).status_code == 200
 
 
 def test_a_wrong_token_opens_nothing(stranger: TestClient) -> None:
@@ -35,7 +46,7 @@ def test_a_wrong_token_opens_nothing(stranger: TestClient) -> None:
     assert not stranger.cookies
 
 
-def test_the_token_opens_the_app_once(stranger: TestClient, access: Access) -> None:
+def test_the_token_opens_the_app_in_every_window(stranger: TestClient, access: Access) -> None:
     first = stranger.get(f"/?token={access.token}", follow_redirects=False)
     assert first.status_code == 303
     assert "token" not in first.headers["location"]
@@ -43,14 +54,21 @@ def test_the_token_opens_the_app_once(stranger: TestClient, access: Access) -> N
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert stranger.get("/").status_code == 200
-    assert stranger.get(f"/?token={access.token}").status_code == 200, "its owner may click the address again"
     stranger.cookies.clear()
-    assert stranger.get(f"/?token={access.token}").status_code == 401
+    assert stranger.get("/").status_code == 401
+    assert stranger.get(f"/?token={access.token}").status_code == 200, "a new window has no cookie yet"
+    assert stranger.get("/").status_code == 200
+
+
+def test_the_host_name_is_of_this_app_alone() -> None:
+    first, second = Access().host, Access().host
+    assert first != second
+    assert first.endswith(".localhost")
 
 
 def test_a_script_shows_its_token_and_no_other(tmp_path: Path) -> None:
     token = "t" * 40
-    script = TestClient(create_app(tmp_path, access=Access(api_token=token)), base_url=ORIGIN)
+    script = TestClient(create_app(tmp_path, access=Access(api_token=token, host=HOST)), base_url=ORIGIN)
     sent = {"authorization": f"Bearer {token}"}
     assert script.get("/api/tables", headers=sent).status_code == 200
     assert script.post("/api/verifications", headers=sent).status_code == 201, "no page of another site can send it"
@@ -72,18 +90,26 @@ def test_a_browser_that_a_file_led_here_goes_on_by_itself(stranger: TestClient, 
     assert stranger.get("/").status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:8123.evil.example", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", HOST, f"{HOST}:1", f"{HOST}:8123.evil.example", "", "127.0.0.1:8123", "localhost:8123"]
+)
 def test_another_host_name_is_refused(stranger: TestClient, access: Access, host: str) -> None:
     answer = stranger.get(f"/?token={access.token}", headers={"host": host})
     assert answer.status_code == 421
 
 
-@pytest.mark.parametrize("host", ["localhost:8123", "[::1]:8123"])
-def test_the_other_names_of_the_loopback_are_known(stranger: TestClient, access: Access, host: str) -> None:
-    assert stranger.get(f"/?token={access.token}", headers={"host": host}, follow_redirects=False).status_code == 303
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_the_other_names_of_the_loopback_are_for_scripts(tmp_path: Path, host: str) -> None:
+    access = Access(api_token="t" * 40, host=HOST)
+    script = TestClient(create_app(tmp_path, access=access), base_url=f"http://{host}")
+    assert script.get("/api/tables", headers={"authorization": f"Bearer {'t' * 40}"}).status_code == 200
+    assert script.get(f"/?token={access.token}").status_code == 421
+    assert not script.cookies
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:9"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://shoal-test.localhost", "http://shoal-test.localhost:9"]
+)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_another_origin_is_refused(browser: Browser, table: str, origin: str, method: str) -> None:
     path = f"/api/tables/{table}" if method != "POST" else "/api/tables/example"
@@ -125,7 +151,7 @@ def test_no_page_holds_inline_scripts_or_styles(browser: Browser, table: str, ru
 
 @pytest.fixture
 def narrow(tmp_path: Path) -> Iterator[TestClient]:
-    access = Access()
+    access = Access(host=HOST)
     app = create_app(tmp_path, access=access, upload_limit=1000)
     client = TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN})
     client.get(f"/?token={access.token}")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from shoal import methods
+from shoal.errors import ParameterProblem
+from shoal.exact import ExpectedValue
 from shoal.web._words import in_plain_words
 
 from .conftest import K2, OCTETS, Browser
@@ -24,23 +26,21 @@ def test_problems_stand_by_the_part_that_they_are_about(browser: Browser, table:
     assert answer.status_code == 422
     fields = answer.json()["fields"]
     assert set(fields) == {"promises.0", "promises.1", "method"}
-    assert fields["promises.0"] == ["`k` must be a whole number, 1 or more; got 0."]
+    assert fields["promises.0"] == [{"parameter": "k", "problem": "must be a whole number, 1 or more; got 0."}]
     assert len(answer.json()["problems"]) == 3
 
 
 @pytest.mark.parametrize(
-    ("problem", "words"),
+    ("expected", "words"),
     [
-        (
-            "`t` of `TCloseness` must be a number in (0, 1]; got 2",
-            "`t` must be a number, more than 0 and 1 or less; got 2",
-        ),
-        ("`x` of `Y` must be in [0, 1); got 2", "`x` must be a number, 0 or more and less than 1; got 2"),
-        ("nothing of the kind", "nothing of the kind"),
+        (ExpectedValue(kind="number", interval="(0, 1]"), "must be a number, more than 0 and 1 or less; got 2."),
+        (ExpectedValue(kind="number", interval="[0, 1)"), "must be a number, 0 or more and less than 1; got 2."),
+        (ExpectedValue(kind="flag"), "must be true or false; got 2."),
     ],
 )
-def test_intervals_are_said_in_words(problem: str, words: str) -> None:
-    assert in_plain_words(problem) == words
+def test_intervals_are_said_in_words(expected: ExpectedValue, words: str) -> None:
+    assert in_plain_words(ParameterProblem.of("Y", "x", expected, "2")) == words
+    assert in_plain_words("nothing of the kind") == "nothing of the kind"
 
 
 def test_every_method_has_a_line_and_a_group(browser: Browser) -> None:
@@ -54,9 +54,9 @@ def test_a_plan_file_fills_in_the_choice(browser: Browser, table: str) -> None:
     answer = browser.post(f"/api/tables/{table}/plan/file", content=plan.encode(), headers=OCTETS)
     assert answer.status_code == 200, answer.text
     assert answer.json()["promises"] == K2["promises"]
-    # nobody named a method: the one that loses least, with a limit of time
+    # nobody named a method: the one that loses least, with a limit of effort
     assert answer.json()["method"]["name"] == "specialize"
-    assert answer.json()["method"]["parameters"]["time_limit"] == 15
+    assert answer.json()["method"]["parameters"]["effort"] == methods.EFFORT
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"not toml [", b"shoal = 1\n"])

@@ -20,6 +20,7 @@ import pytest
 
 import shoal
 from shoal import methods, schema
+from shoal.methods.shorthand import in_short
 from shoal.web._store import write_json
 
 from .conftest import K2, OCTETS, Browser, people
@@ -80,6 +81,15 @@ def test_the_whole_release_is_downloaded_and_verifies(browser: Browser, run: str
         archive.extractall(tmp_path)
     assert shoal.verify(tmp_path / "release").passed
     assert browser.get(f"/api/runs/{run}/verification").json()["passed"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_records_without_labels_are_downloaded_with_what_they_are(browser: Browser, run: str, ending: str) -> None:
+    assert f'href="/runs/{run}/records.{ending}"' in browser.get(f"/runs/{run}").text
+    with zipfile.ZipFile(io.BytesIO(browser.get(f"/runs/{run}/records.{ending}").content)) as archive:
+        assert sorted(archive.namelist()) == [f"records.{ending}", f"records.{ending}.about.txt"]
+        assert archive.read(f"records.{ending}.about.txt").startswith(b"Concrete records")
+    assert browser.get(f"/runs/{run}/records.exe").status_code == 422
 
 
 @pytest.mark.parametrize("name", ["../about.json", "..%2Fabout.json", "/etc/passwd", "nothing.txt", "%2e%2e/plan.toml"])
@@ -247,17 +257,30 @@ def test_what_was_done_is_found_after_a_restart(start: Callable[[Path], Browser]
     done = first.post(f"/api/tables/{table}/runs", json=K2).json()["id"]
     first.wait(done)
     store = first.app.state.context.store  # type: ignore[attr-defined]
-    half = store.runs.new()
-    store.runs.note(half, first.get(f"/api/runs/{done}").json() | {"id": half})
-    write_json(store.runs.path(half) / "status.json", {"state": "running", "done": 1, "total": 2, "message": "x"})
+    about = first.get(f"/api/runs/{done}").json()
+
+    def interrupted_run(**more: str) -> str:
+        run = str(store.runs.new())
+        store.runs.note(run, about | {"id": run} | more)
+        folder = store.runs.path(run)
+        (folder / "plan.toml").write_bytes((store.runs.path(done) / "plan.toml").read_bytes())
+        (folder / "half-written").write_text("x")
+        write_json(folder / "status.json", {"state": "running", "done": 1, "total": 2, "message": "x"})
+        return run
+
+    free, paid, orphan = interrupted_run(), interrupted_run(account="0" * 16), interrupted_run(table="f" * 16)
     first.__exit__(None, None, None)
     second = start(tmp_path)
     assert second.get(f"/api/runs/{done}").json()["status"]["state"] == "done"
     assert "Risk before and after" in second.get(f"/runs/{done}").text
     assert second.get(f"/tables/{table}/risk").status_code == 200
-    interrupted = second.get(f"/api/runs/{half}").json()["status"]
-    assert interrupted["state"] == "failed"
-    assert "closed before" in interrupted["error"]["problems"][0]
+    assert second.wait(free)["state"] == "done", "what costs nothing is taken up again"
+    assert second.get(f"/api/runs/{free}/verification").json()["passed"]
+    assert not (store.runs.path(free) / "half-written").exists()
+    for run, reason in ((paid, "closed before"), (orphan, "was deleted")):
+        status = second.get(f"/api/runs/{run}").json()["status"]
+        assert status["state"] == "failed"
+        assert reason in status["error"]["problems"][0]
 
 
 def test_identifiers_become_pseudonyms_with_a_key_of_their_own(browser: Browser) -> None:
@@ -289,8 +312,8 @@ def test_differential_privacy_is_offered_and_says_what_it_needs(browser: Browser
 @pytest.mark.parametrize("method", methods.names())
 def test_every_method_gives_a_page_or_says_what_it_needs(browser: Browser, table: str, method: str) -> None:
     closeness = {"model": "t-closeness", "parameters": {"attribute": "illness", "t": 0.5}}
-    crowd = [{"model": methods.crowd(method), "parameters": {"k": 2}}]
-    promises = crowd if methods.crowd(method) != "k-anonymity" else [*crowd, closeness]
+    crowd = [{"model": in_short("k", method).name, "parameters": {"k": 2}}]
+    promises = crowd if in_short("k", method).name != "k-anonymity" else [*crowd, closeness]
     choice = {"promises": promises, "method": {"name": method}}
     answer = browser.post(f"/api/tables/{table}/runs", json=choice)
     if answer.status_code == 422:

@@ -11,9 +11,10 @@ from typer import Argument, Option
 
 from shoal import stopping
 from shoal.cli import _output, _source
+from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shoal.queries import Entry, Head, Standing
+    from shoal.queries import Entry, Head, Standing, Unit
 
 
 EXAMPLES = """\b
@@ -93,6 +94,10 @@ def show(
     *,
     last: Annotated[int, Option(help="How many entries to show.", min=1)] = 20,
     before: Annotated[int | None, Option(help="Show entries before this number.", min=1)] = None,
+    sampled: Annotated[
+        str | None,
+        Option(metavar="RATE", help="Also say what a member of the population loses, if the table is a secret sample."),
+    ] = None,
     json: _source.Json = False,
 ) -> None:
     """Show what was spent, on what, and what is left."""
@@ -116,6 +121,8 @@ def show(
     _output.line(f"It counts the privacy loss of {unit}.")
     if standings["*"].budget.rho_units:
         _in_epsilon(standings["*"])
+    if sampled is not None:
+        _of_population(standings["*"], unit, sampled)
     _output.line()
     show_entries(latest, written, head)
 
@@ -147,7 +154,8 @@ def follow(
 ) -> None:
     """Record that the table changed, but not whom it is about.
 
-    What was spent stays spent; the history shows when the table changed.
+    What was spent stays spent, and counts for everybody: a new version of the table begins, in which a person may have
+    other values. Needed when columns change; a new vault begins a version by itself.
     """
     import shoal
 
@@ -157,6 +165,25 @@ def follow(
         opened.follow(found)
         stopping.happened("the account follows the table")
     _output.line(f"The account {folder} is about this table now; {opened.standing.spent} stays spent.")
+
+
+def _of_population(whole: Standing, unit: Unit, rate: str) -> None:
+    """Say what everything together tells of a member of the population, and what must hold for that."""
+    from shoal.queries import SAMPLED, attained_epsilon, of_population
+
+    if unit.replaced:
+        raise ParameterError("--sampled is for accounts that count who is in the table: --neighbours add-remove.")
+    delta = 2 * whole.budget.delta if whole.budget.rho_units else whole.budget.delta
+    epsilon = attained_epsilon(whole.budget, delta) if whole.budget.rho_units else whole.budget.epsilon
+    if epsilon is None:
+        raise ParameterError("the budget of this account implies no epsilon.")
+    amplified, extra = of_population(epsilon, delta, rate)
+    _output.line(
+        f"If the table is a secret sample, its whole budget tells of a member of the population no more than epsilon "
+        f"{amplified:.6g}, delta {float(extra):.6g}. That is not promised; it holds if"
+    )
+    for condition in SAMPLED:
+        _output.line(f"  - {condition}.")
 
 
 def _in_epsilon(whole: Standing) -> None:

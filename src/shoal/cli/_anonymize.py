@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 import secrets
 import shlex
 import textwrap
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from inspect import Parameter, signature
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,19 +19,17 @@ from typer.core import TyperCommand
 
 from shoal import stopping
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError, Problems, reason
+from shoal.cli._draft import show_paid
+from shoal.cli._ways_out import show_rehearsal, with_commands, with_roles
+from shoal.errors import OutputError, ParameterError, Problems, RequirementError, quoted, reason
 from shoal.writing import check_destination, check_file, write_file
 
 if TYPE_CHECKING:
-    from shoal import Plan, Release, Schema, Table
+    from shoal import Account, Plan, Release, Schema, Table
     from shoal.guarantees import Requirement
-    from shoal.methods import Method
+    from shoal.methods import Method, Progress
+    from shoal.rehearsal import Rehearsal
 
-
-# enough to find what one level per column would cost, or something near it
-_SECONDS = 5.0
-# records of a table that is counted once more for that
-_COMPARED = 1_000_000
 
 EXAMPLES = """\b
 Examples:
@@ -44,8 +45,42 @@ Examples:
 """
 
 
-class WithMethods(TyperCommand):
-    """A command whose help lists the methods, which are loaded only then."""
+#: the options that a plan does not decide, and that may stand beside --plan; all others are refused there
+BESIDE_A_PLAN = frozenset(
+    {
+        "account",
+        "csv",
+        "decimal",
+        "delimiter",
+        "encoding",
+        "forecast",
+        "json",
+        "output",
+        "population",
+        "private_report",
+        "pseudonym_key",
+        "series",
+        "sign",
+        "source",
+        "table",
+    }
+)
+
+
+class AnonymizeCommand(TyperCommand):
+    """A command that refuses options beside a plan, and whose help lists the methods, which are loaded only then."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carry out the command, unless options were given that the plan decides."""
+        if ctx.params["plan"] is not None:
+            given = [each for each in self.params if ctx.get_parameter_source(each.name).name != "DEFAULT"]
+            names = [each.opts[0] for each in given if each.name not in {*BESIDE_A_PLAN, "plan"}]
+            if names:
+                raise ParameterError(
+                    f"--plan cannot be combined with {quoted(names)}: the plan file decides that",
+                    hint="leave the other options out, or change the plan file",
+                )
+        return super().invoke(ctx)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and a line about every method."""
@@ -60,7 +95,7 @@ def _about(method: type[Method]) -> str:
     from shoal import methods
 
     note = " (default)" if method.name == methods.default(()).name else ""
-    return method.about.rstrip(".") + (" (--epsilon)" if method.keeps.private else note)
+    return method.about.rstrip(".") + (" (--epsilon)" if method.capabilities.private_promise else note)
 
 
 def _names() -> list[str]:
@@ -136,7 +171,10 @@ def anonymize(
     ] = None,
     time_limit: Annotated[
         float | None,
-        Option(help="Seconds after which a search settles for the best result so far; 15 by default, 0 for no limit."),
+        Option(
+            help="Seconds after which a search settles for the best result so far, 0 for no limit; by default work is "
+            "counted instead, and the release does not depend on how busy the machine is."
+        ),
     ] = None,
     measure: Annotated[
         list[str] | None, Option(metavar='"NAME NAME=VALUE ..."', help="A quality measure to report; loss by default.")
@@ -152,6 +190,28 @@ def anonymize(
     population: Annotated[
         str | None, Option(help="A table of the whole population, for k-map and delta-presence.")
     ] = None,
+    accept: Annotated[
+        list[str] | None,
+        Option(
+            metavar="COLUMN",
+            help="Release COLUMN as it is although it tells whose record is whose; the certificate says so.",
+        ),
+    ] = None,
+    rehearsal: Annotated[
+        str,
+        Option(
+            help="How the release is attacked before it is written: exact (formulas and nearest values) or learned "
+            "(gradient boosting, too; needs scikit-learn)."
+        ),
+    ] = "exact",
+    round_: Annotated[
+        list[str] | None,
+        Option("--round", metavar="COLUMN", help="Round COLUMN to the finest step at which the attack fails."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        Option(metavar="COLUMN=ROLE", help="Give COLUMN another role than the schema does, such as drop."),
+    ] = None,
     plan: Annotated[Path | None, Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
@@ -160,6 +220,9 @@ def anonymize(
         Option("--forecast", help="Show how large the noise would be, and stop: nothing is written, nothing is spent."),
     ] = False,
     csv: Annotated[bool, Option("--csv", help="Also write data.csv.")] = False,
+    verifier: Annotated[
+        bool, Option("--verifier", help="Put verify.html into the release: a second verifier, for browsers.")
+    ] = False,
     pseudonym_key: Annotated[
         Path | None, Option(help="The file with the secret key for pseudonyms; created if it does not exist.")
     ] = None,
@@ -168,6 +231,10 @@ def anonymize(
     ] = None,
     account: Annotated[
         Path | None, Option(help="With --epsilon: the account of the table, which pays before anything is drawn.")
+    ] = None,
+    series: Annotated[
+        Path | None,
+        Option(metavar="STUDY", help="The series of releases that this one continues; see shoal series."),
     ] = None,
     private_report: Annotated[
         Path | None, Option(help="With --epsilon: a file, not for publication, that says how much the release lost.")
@@ -180,62 +247,174 @@ def anonymize(
     """
     import shoal
     from shoal import methods
+    from shoal.cli._sign import ask_passphrase
+    from shoal.rehearsal import HollowRelease
     from shoal.verification import read_key
 
     if not forecast:
         check_destination(output)
-    if sign is not None:
-        read_key(sign)
+    signing_key = None if sign is None else read_key(sign, ask_passphrase)
     if private_report is not None and not forecast:
         _check_private(private_report, output)
     key = None if pseudonym_key is None else _key(pseudonym_key, output)
     payer = None if account is None else shoal.Account.open(account)
+    study = None if series is None else shoal.Series.open(series)
     data = file.read()
     people = None if population is None else shoal.read(population)
     privacy = {
-        "epsilon": epsilon,
         "delta": delta,
         "search_share": search_share,
         "definition": definition,
         "records_per_person": None if records_per_person is None else str(records_per_person),
     }
     if plan is not None:
-        given = (*privacy.values(), k, l, t, promise, method, option, suppression_limit, time_limit)
-        if any(value not in (None, []) for value in (*given, schema, measure, about)):
-            raise ParameterError(
-                "--plan already contains the promises, the method and the schema; remove the other options"
-            )
         chosen = shoal.Plan.load(plan)
     else:
-        models = _models(k, l or [], t or [], promise or [], privacy, method)
-        described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
-        way = _method(method, models, option or [], suppression_limit, time_limit)
-        chosen = _plan(described, models, way, measure or ["loss"], about or [])
+        is_undescribed = epsilon is not None and schema is None and not _source.default_schema(file.source).is_file()
+        # what the plan might refuse must not be paid for
+        named = [
+            option,
+            promise,
+            l,
+            t,
+            role,
+            measure,
+            about,
+            accept,
+            round_,
+            population,
+            key,
+            study,
+            records_per_person,
+        ]
+        alone = not (forecast or any(named) or k is not None)
+        pays = is_undescribed and alone and method in (None, "truthful", "truthful-tables")
+        release_epsilon = epsilon
+        if pays:
+            release_epsilon = _rest(epsilon)
+            privacy["delta"] = _rest(delta or DELTA)
+            method = method or "truthful-tables"
+        short = {"k": k, "l": l, "t": t, "epsilon": release_epsilon}
+        models = _models(short, privacy, promise or [], method)
+        if pays:
+            way = _method(method, models, option or [], suppression_limit, time_limit)
+            payer, described = _declare(data, file, payer, str(epsilon), delta or DELTA, json=json)
+        else:
+            described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
+            one_table = private_report is not None or definition is not None or csv
+            columns = None if one_table else described
+            way = _method(method, models, option or [], suppression_limit, time_limit, schema=columns)
+        described = with_roles(described, data, role or [])
+        chosen = _plan(described, models, way, measure or ["loss"], about or [], accept or [], rehearsal)
     if forecast:
         _forecast(chosen, data, json=json)
         return
+    place = _account_of(file)
+    if payer is None and chosen.cost is not None and place.exists():
+        payer = shoal.Account.open(place)
+        _output.warning(f"the account {place} pays: it was opened for this table.")
     with _output.progress("Searching") as progress:
         data = _source.conformed(data, chosen.schema)
-        timed = methods.timed(type(chosen.method))
-        with _output.searching("the best release so far") if timed else nullcontext():
-            release = chosen.run(data, progress=progress, pseudonym_key=key, population=people, account=payer)
+        searches = methods.searches(type(chosen.method))
+        with _output.searching("the best release so far") if searches else nullcontext():
+            release, rehearsed = _run(
+                chosen,
+                data,
+                round_ or [],
+                progress=progress,
+                pseudonym_key=key,
+                population=people,
+                account=payer,
+                series=study,
+            )
         if private_report is not None and release.private is None:
             raise ParameterError(
                 "--private-report needs --epsilon; the summary of any other release already says everything"
             )
         if pseudonym_key is not None and key is not None:
             _keep(key, pseudonym_key)
-        release.write(output, csv=csv, sign=sign)
+        try:
+            release.write(output, csv=csv, verifier=verifier, sign=signing_key)
+        except HollowRelease as error:
+            raise with_commands(error, release.plan.schema) from None
         stopping.finishing()
     if private_report is not None and release.private is not None:
         write_file(private_report, release.private.to_json().encode(), private=True)
         _output.warning(f"{private_report.name} contains unprotected figures of the input; do not publish it.")
     if stopping.enough():
         _output.warning("you stopped the search: this is the best release found by then.")
-    compared = plan is None and method is None and people is None and not stopping.enough()
-    compared = compared and release.records <= _COMPARED
-    instead = _one_level(release, data, key) if compared else None
-    _show(release, output, instead=instead, json=json)
+    search = _search(release, chosen=plan is None and method is None)
+    _show(release, output, search=search, rehearsed=rehearsed, json=json)
+
+
+def _run(
+    plan: Plan, data: Table, columns: list[str], *, progress: Progress | None, **given: Any
+) -> tuple[Release, Rehearsal | None]:
+    """Make a release and attack it; where columns are to be rounded, find the steps and make it again."""
+    if columns and plan.privacy is not None:
+        raise ParameterError("--round is for releases of classes: under differential privacy nothing is rehearsed")
+    release = plan.run(data, progress=progress, enough=stopping.enough, **given)
+    if columns:
+        steps = release.finest_steps(*columns)
+        plan = dataclasses.replace(plan, schema=plan.schema.with_rounding(steps))
+        release = plan.run(data.with_schema(plan.schema), progress=progress, enough=stopping.enough, **given)
+    return release, release.rehearse()
+
+
+#: Of a promise on a table without a schema: how much of it finds domains, and its delta where none is given.
+DRAFT_SHARE = Fraction(1, 5)
+DELTA = "1e-6"
+
+
+def _rest(amount: str | None) -> str:
+    """Return what a release may spend of an amount, a part of which finds domains."""
+    from shoal.exact import plain, positive
+
+    return str(plain(positive(amount or DELTA, "epsilon", "anonymize") * (1 - DRAFT_SHARE)))
+
+
+def _declare(
+    data: Table, file: _source.InputFile, payer: Account | None, epsilon: str, delta: str, *, json: bool
+) -> tuple[Account, Schema]:
+    """Let an account pay for the domains of a table that nobody has described; make the account if there is none.
+
+    The schema is written beside the table, so that the next release does not pay for it again.
+    """
+    import shoal
+    from shoal.exact import fraction
+    from shoal.queries import draft_paid, starting_schema
+
+    drafted, target = shoal.draft(data, private=True), _source.default_schema(file.source)
+    place = _account_of(file)
+    if payer is None and place.exists():
+        payer = shoal.Account.open(place)
+    if payer is None:
+        first = data.with_schema(starting_schema(drafted))
+        payer = shoal.Account.create(place, first, epsilon=epsilon, delta=delta)
+        _output.warning(
+            f"opened the account {place} with epsilon {epsilon}, delta {delta}: all that may ever be spent."
+        )
+    own, extra = (fraction(amount) * DRAFT_SHARE for amount in (epsilon, delta))
+    paid = draft_paid(data, drafted, payer, epsilon=own, delta=extra)
+    if not json:
+        show_paid(paid)
+    confirmed = paid.draft.confirmed()
+    if not confirmed.schema.quasi_identifiers:
+        raise RequirementError(
+            f"no value of any column is frequent enough to be told; {paid.cost} of the account {place} stays spent",
+            hint="declare domains in a schema (shoal draft --private writes a template), or use a larger epsilon",
+        )
+    confirmed.schema.save(target)
+    _output.warning(
+        f"wrote {target} from the names of the columns and what was paid for; look at it before you publish."
+    )
+    return payer, confirmed.schema
+
+
+def _account_of(file: _source.InputFile) -> Path:
+    """Return where the account of a table is that was opened with its first release."""
+    schema = _source.default_schema(file.source)
+    return schema.with_name(schema.name.removesuffix(".schema.toml") + ".account")
 
 
 def _forecast(plan: Plan, data: Table, *, json: bool) -> None:
@@ -255,25 +434,23 @@ def _forecast(plan: Plan, data: Table, *, json: bool) -> None:
     )
 
 
-def _one_level(release: Release, data: Table, key: bytes | None) -> str | None:
-    """Say what was chosen where no method was asked for, and what one level per column would cost."""
-    import shoal
-    from shoal.errors import RequirementError
-
-    plan, loss = release.plan, release.measures.get("loss")
-    if release.search is None or loss is None or plan.method.name == "generalize":
-        return None
-    limit = plan.method.parameters().get("suppression_limit", 0.05)
-    other = shoal.Generalize(time_limit=_SECONDS, suppression_limit=limit)  # type: ignore[arg-type]
-    try:
-        made = shoal.Plan(schema=plan.schema, models=plan.models, method=other).run(data, pseudonym_key=key)
-    except RequirementError:
-        return f"{plan.method.name} was chosen: one level per column cannot keep the promises."
-    cost = made.measures["loss"]
-    return f"{plan.method.name} was chosen: its loss is {loss:.3g}; with one level per column it would be {cost:.3g}."
+def _search(release: Release, *, chosen: bool) -> list[str]:
+    """Say what one level per column would cost, where nobody chose the method, and what a limit cut short."""
+    search = release.search
+    if search is None:
+        return []
+    lines = list(search.cut_short)
+    if search.gap:
+        lines.append(f"The limit ended the search: the best {search.measure.name} may be as low as {search.bound:.3g}.")
+    if not chosen or search.one_level is None:
+        return lines
+    method = f"{release.plan.method.name} was chosen: its {search.measure.name} is {search.value:.3g}"
+    if math.isinf(search.one_level):
+        return [f"{method}; one level per column cannot keep the promises.", *lines]
+    return [f"{method}; the best found with one level per column is {search.one_level:.3g}.", *lines]
 
 
-def _show(release: Release, output: Path, *, instead: str | None, json: bool) -> None:
+def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehearsal | None, json: bool) -> None:
     attention = release.attention
     if json:
         _output.print_json(
@@ -283,8 +460,14 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
                 "promises": release.guarantee.promises,
                 "steps": [event.to_json() for event in release.guarantee.events],
                 "measures": dict(release.measures),
+                "own_values": [
+                    {"column": each.column, "mean": float(each.mean), "greatest": float(each.greatest)}
+                    for each in release.result.own_values
+                ],
                 "attention": attention,
-                **({} if release.bill is None else {"account": release.bill.entry}),
+                "rehearsal": rehearsed,
+                **({} if release.payment is None else {"account": release.payment.entry}),
+                **({} if release.series is None else {"series": release.series.recorded}),
                 "risk": {"after": release.after}
                 if release.before is None
                 else {"before": release.before, "after": release.after},
@@ -294,16 +477,19 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
     for event in release.guarantee.events:
         if event.name == "repeated":
             _output.warning(event.describe())
+    show_rehearsal(rehearsed)
     _output.text(str(release))
-    if instead is not None:
-        _output.text(f"Method\n  {instead}")
+    if search:
+        _output.text("\n  ".join(("Method", *search)))
     if attention:
-        wrapped = textwrap.TextWrapper(96, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+        wrapped = textwrap.TextWrapper(80, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
         lines = map(wrapped.fill, attention)
         _output.text("\n".join(("Attention", *lines)))
-    if release.bill is not None:
+    if release.series is not None:
+        _output.text("\n".join(("Series", *(f"  - {line}" for line in release.series.lines()))))
+    if release.payment is not None:
         _output.line("Account", style="bold")
-        _output.line(f"  {release.bill}; {release.bill.left} is left.")
+        _output.line(f"  {release.payment}; {release.payment.left} is left.")
     _output.line()
     named = shlex.quote(str(output))
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {named}", style="bold")
@@ -312,10 +498,16 @@ def _show(release: Release, output: Path, *, instead: str | None, json: bool) ->
 
 
 def _plan(
-    schema: Schema, models: tuple[Requirement, ...], method: Method, measures: list[str], about: list[str]
+    schema: Schema,
+    models: tuple[Requirement, ...],
+    method: Method,
+    measures: list[str],
+    about: list[str],
+    accepted: list[str],
+    rehearsal: str,
 ) -> Plan:
     import shoal
-    from shoal.methods.brief import About
+    from shoal.plan import About
 
     problems, wanted = Problems(), []
     for text in measures:
@@ -325,37 +517,40 @@ def _plan(
     if len(words) != len(about):
         problems.add('--about takes NAME=TEXT, each name once, for example --about "purpose=research on ageing"')
     problems.raise_as(ParameterError)
-    return shoal.Plan(schema=schema, models=models, method=method, measures=tuple(wanted), about=About.read(words))
+    return shoal.Plan(
+        schema=schema,
+        models=models,
+        method=method,
+        measures=tuple(wanted),
+        about=About.read(words),
+        accepted=tuple(accepted),
+        rehearsal=rehearsal,
+    )
 
 
 def _models(
-    k: int | None,
-    l: list[str],  # noqa: E741
-    t: list[str],
-    promises: list[str],
-    privacy: dict[str, str | None],
-    method: str | None,
+    short: Mapping[str, Any], privacy: Mapping[str, str | None], promises: Sequence[str], method: str | None
 ) -> tuple[Requirement, ...]:
-    from shoal import methods
-    from shoal.methods.promises import from_parameters, kind
+    """Return the promises of options that ask in short and of ``--promise``; ``privacy`` are further parameters."""
+    from shoal.exact import described
+    from shoal.methods.promises import from_parameters
+    from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, in_short
 
     problems, found = Problems(), []
-    wanted: list[tuple[str, dict[str, object]]] = []
-    private = (methods.by_name(method).keeps.private if method else None) or "differential-privacy"
-    if given := {name: _value(value) for name, value in privacy.items() if value is not None}:
-        wanted.append((private, given))
-    if k is not None:
-        wanted.append((methods.crowd(method), {"k": k}))
-    for option, name, parameter, number, texts in (
-        ("--l", "distinct-l-diversity", "l", "3", l),
-        ("--t", "t-closeness", "t", "0.2", t),
-    ):
-        for text in texts:
-            column, equals, value = text.rpartition("=")
+    given: dict[str, object] = {}
+    for name, value in short.items():
+        if not by_column(name):
+            given[name] = _value(value) if isinstance(value, str) else value
+            continue
+        given[name] = columns = {}
+        for text in value or ():
+            column, equals, number = text.rpartition("=")
             if not equals or not column:
-                problems.add(f"{option} takes COLUMN=NUMBER, for example {option} diagnosis={number}")
+                problems.add(f"--{name} takes COLUMN=NUMBER, for example --{name} diagnosis=0.2 or 3")
             else:
-                wanted.append((name, {"attribute": column, parameter: _value(value)}))
+                columns[column] = _value(number)
+    more = {name: _value(value) for name, value in privacy.items() if value is not None}
+    wanted = [(name, dict(parameters)) for name, parameters in asked_in_short(given, method, more)]
     for text in promises:
         name, *pairs = _WORDS.findall(text) or [""]
         wanted.append((name, _pairs("--promise", pairs, problems)))
@@ -366,9 +561,10 @@ def _models(
             problems.take(error)
     if not wanted and not problems:
         problems.add("specify what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
-    taken = signature(kind(private)).parameters.get("delta")
-    needs_delta = taken is not None and taken.default is Parameter.empty
-    alone = needs_delta and privacy["epsilon"] is not None and privacy["delta"] is None
+    asked_for = [in_short(name, method) for name in SHORT if are_private(name) and short.get(name) is not None]
+    alone = privacy.get("delta") is None and any(
+        each.name == "delta" and each.required for kind in asked_for for each in described(kind)
+    )
     problems.raise_as(
         ParameterError,
         hint="combine --epsilon with --delta (real records) or with --method dp-microaggregation (noise)"
@@ -384,6 +580,8 @@ def _method(
     options: list[str],
     suppression_limit: float | None,
     time_limit: float | None = None,
+    *,
+    schema: Schema | None = None,
 ) -> Method:
     from shoal import methods
 
@@ -392,10 +590,11 @@ def _method(
     if suppression_limit is not None:
         parameters["suppression_limit"] = suppression_limit
     problems.raise_as(ParameterError)
-    name = name or methods.default(models).name
-    if time_limit is not None or methods.timed(methods.by_name(name)):
-        seconds = methods.SECONDS if time_limit is None else time_limit
-        parameters = ({"time_limit": seconds} if seconds else {}) | parameters
+    name = name or methods.default(models, parameters, schema=schema).name
+    if time_limit:
+        parameters = {"time_limit": time_limit} | parameters
+    elif time_limit is None and methods.searches(methods.by_name(name)) and "time_limit" not in parameters:
+        parameters = {"effort": methods.EFFORT} | parameters
     return methods.from_parameters(name, parameters)
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from shoal import Table
 
 
+#: relations that are shown
+_RELATIONS = 10
+
 EXAMPLES = """\b
 Examples:
   shoal assess patients.csv
@@ -64,6 +67,7 @@ def assess(
     """
     import shoal
     from shoal.report import assessment_text, render_assessment
+    from shoal.tables import relations_of_sample
 
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
@@ -86,15 +90,20 @@ def assess(
         combinations=combinations,
     )
     tried = shoal.attack(data, data, seed=seed) if attacks else None
+    relations = relations_of_sample(data)
     if output is not None:
         write_file(output, render_assessment(found, name=data.source.name, attacks=tried).encode())
     if records is not None:
         _write_records(data, records)
     if json:
         figures = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        figures["relations"] = [dataclasses.asdict(relation) for relation in relations]
         _output.print_json(figures if tried is None else {**figures, "attacks": tried})
         return
     _output.text(assessment_text(found, attacks=tried))
+    if relations:
+        rows = [(each.formula, each.percentage) for each in relations[:_RELATIONS]]
+        _output.table("Columns that follow from others (shoal relations looks at all records)", ("", "in"), rows)
     written = [path for path in (output, records) if path is not None]
     if written:
         _output.line()

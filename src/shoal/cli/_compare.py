@@ -155,10 +155,11 @@ def _show(found: Comparison) -> None:
     if made:
         _output.table(
             f"{len(made)} of {len(found.points)} points; * marks those that no other beats in both figures",
-            ("point", "risk", "utility lost", "records", "seconds"),
+            ("point", "risk", "found", "utility lost", "records", "seconds"),
             [_row(found, point, width) for point in made],
         )
         _output.line(f"  risk: {RISKS[found.risk].title}; utility lost: {UTILITIES[found.utility].title}", style="dim")
+        _output.line("  found: people whom the rehearsed attack finds; hollow: it would not be written", style="dim")
         _output.line()
         for text in found.text_plot().splitlines():
             _output.line(text)
@@ -179,6 +180,7 @@ def _row(found: Comparison, point: Point, width: int) -> list[str]:
     return [
         f"{mark} {point.number:>{width}} {point.label}{chosen}",
         _share(point.risk.get(found.risk)),
+        f"{_share(point.found)}{' hollow' if point.hollow else ''}",
         _share(point.utility.get(found.utility)),
         f"{point.records:,}",
         f"{point.seconds:.1f}",
@@ -192,7 +194,7 @@ def _share(value: float | None) -> str:
 
 
 def _wrapped(sentence: str) -> None:
-    wrapped = textwrap.TextWrapper(96, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+    wrapped = textwrap.TextWrapper(80, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
     _output.text(wrapped.fill(sentence))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
-from shoal.errors import ParameterError
+from shoal.errors import OutputError, ParameterError
 from shoal.writing import check_file
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ Examples:
   shoal estimate release
   shoal estimate release --count "sex=Female,age=[20, 40)"
   shoal estimate release --table sex,occupation
+  shoal estimate release --records records.csv
   shoal estimate release --pool pool.parquet
   shoal estimate release --weights weighted.csv   (method truthful)
   shoal estimate release --weights weighted.csv --original survey.csv
@@ -36,6 +37,15 @@ def estimate(
         list[str] | None, Option(metavar="COLUMN=VALUE,...", help="How many records have these values, of any level.")
     ] = None,
     table: Annotated[list[str] | None, Option(metavar="COLUMN,...", help="The cross table of these columns.")] = None,
+    records: Annotated[
+        Path | None,
+        Option(help="A file to write synthetic records to, in the columns and types of the schema: nobody's data."),
+    ] = None,
+    number: Annotated[
+        int | None, Option(min=1, help="With --records: how many; by default the estimated number of all records.")
+    ] = None,
+    seed: Annotated[int | None, Option(min=0, help="With --records: draw the same records again.")] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="With --records: replace an existing file.")] = False,
     pool: Annotated[
         Path | None, Option(help="A file to write possible records with weights to: an estimate, not records.")
     ] = None,
@@ -52,12 +62,19 @@ def estimate(
     The standard errors cover the noise; they do not cover relationships between columns that no table shows.
     """
     import shoal
+    from shoal.estimation import ABOUT
 
     if original is not None and weights is None:
         raise ParameterError("--original can only be used with --weights")
+    if records is None and (number is not None or seed is not None or overwrite):
+        raise ParameterError("--number, --seed and --overwrite can only be used with --records")
+    if records is not None and records.resolve().is_relative_to(folder.resolve()):
+        raise OutputError("records in the folder of the release would no longer let it verify", hint="write elsewhere")
     for path in (weights, pool):
         if path is not None:
             check_file(path)
+    if records is not None:
+        check_file(records, overwrite=overwrite)
     if weights is not None:
         if original is None:
             _weigh(folder, weights, json=json)
@@ -70,13 +87,19 @@ def estimate(
     if json:
         _output.print_json(
             {
-                "records": found.records(),
+                "records": found.total(),
                 "counts": [{"count": text, "value": each.value, "error": each.error} for text, each in counts],
                 "tables": [{"columns": text, "rows": rows.to_pylist()} for text, rows in tables],
             }
         )
     else:
         _show(found, counts, tables)
+    if records is not None:
+        written = found.write_records(records, number, seed=seed, overwrite=overwrite)
+        if not json:
+            _output.line(
+                f"Wrote {written:,} synthetic records to {records}; {records.name}{ABOUT} beside it says what they are."
+            )
     if pool is not None:
         found.write_pool(pool)
         if not json:
@@ -125,7 +148,7 @@ def _show(found: Estimates, counts: list[tuple[str, Estimate]], tables: list[tup
     _output.line("Estimated from all tables of the release together; +- is one standard error.", style="bold")
     if not counts and not tables:
         _output.line(f"columns: {', '.join(found.columns)}")
-    for text, each in counts or [("records", found.records())]:
+    for text, each in counts or [("records", found.total())]:
         _output.line(f"{text}: {each.value:,.0f} +- {each.error:,.0f}")
     for text, rows in tables:
         _output.line()

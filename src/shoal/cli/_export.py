@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError
+from shoal.errors import OutputError, ParameterError
+
+if TYPE_CHECKING:
+    from shoal.estimation import ConcreteRecords
 
 EXAMPLES = """\b
 Examples:
   shoal export release patients.sav
   shoal export release patients.xlsx --bounds
   shoal export release survey-released.sav --like survey.sav
+  shoal export release --concrete patients.csv
 """
 
 
@@ -40,6 +44,18 @@ def export(
             "written again.",
         ),
     ] = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        Option(
+            "--spreadsheet-safe",
+            help="Write an apostrophe before texts of a CSV file that spreadsheet programs would run as formulas.",
+        ),
+    ] = False,
+    concrete: Annotated[
+        bool,
+        Option("--concrete", help="Write one possible value in place of every label, drawn from the release alone."),
+    ] = False,
+    seed: Annotated[int | None, Option(min=0, help="With --concrete: draw the same values again.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
     json: _source.Json = False,
 ) -> None:
@@ -51,8 +67,33 @@ def export(
 
     if output.resolve().is_relative_to(folder.resolve()):
         raise OutputError("a copy in the folder of the release would no longer verify", hint="write it elsewhere")
-    shoal.released(folder).write(output, bounds=bounds, part=part, overwrite=overwrite, like=like)
+    if concrete and bounds:
+        raise ParameterError("--bounds cannot be combined with --concrete: concrete values have no bounds")
+    if concrete and spreadsheet_safe:
+        raise ParameterError("--spreadsheet-safe cannot be combined with --concrete")
+    if seed is not None and not concrete:
+        raise ParameterError("--seed can only be used with --concrete")
+    release = shoal.released(folder)
+    if concrete:
+        records = release.write_concrete(output, part=part, overwrite=overwrite, like=like, seed=seed)
+        _show_concrete(records, output, json=json)
+        return
+    release.write(output, bounds=bounds, part=part, overwrite=overwrite, like=like, spreadsheet_safe=spreadsheet_safe)
     if json:
         _output.print_json({"written": output})
     else:
         _output.line(f"Wrote {output}")
+
+
+def _show_concrete(records: ConcreteRecords, output: Path, *, json: bool) -> None:
+    """Say what was written, and which values were drawn."""
+    drawn = ", ".join(f"`{name}`" for name in records.drawn)
+    if json:
+        figures = {"records": len(records.rows), "drawn": records.drawn, "impossible": records.impossible}
+        _output.print_json({"written": output, **figures})
+        return
+    _output.line(f"Wrote {len(records.rows):,} concrete records to {output}.")
+    if drawn:
+        _output.line(f"Values below released labels were drawn for {drawn}; all other columns are as released.")
+    if records.impossible:
+        _output.line(f"{records.impossible:,} records are impossible by the rules of the schema, whatever is drawn.")

@@ -18,14 +18,18 @@ from shoal.cli import (
     _anonymize,
     _assess,
     _compare,
+    _counts,
     _draft,
     _estimate,
     _export,
     _import,
     _mask,
+    _open,
     _output,
     _parameters,
+    _relations,
     _report,
+    _series,
     _serve,
     _sign,
     _vault,
@@ -51,7 +55,8 @@ app = typer.Typer(
 )
 app.command("draft", epilog=_draft.EXAMPLES)(_draft.draft)
 app.command("assess", epilog=_assess.EXAMPLES)(_assess.assess)
-app.command("anonymize", epilog=_anonymize.EXAMPLES, cls=_anonymize.WithMethods)(_anonymize.anonymize)
+app.command("relations", epilog=_relations.EXAMPLES)(_relations.relations)
+app.command("anonymize", epilog=_anonymize.EXAMPLES, cls=_anonymize.AnonymizeCommand)(_anonymize.anonymize)
 app.command("mask", epilog=_mask.EXAMPLES)(_mask.mask)
 app.command("compare", epilog=_compare.EXAMPLES)(_compare.compare)
 app.command("report", epilog=_report.EXAMPLES)(_report.report)
@@ -60,14 +65,26 @@ app.command("estimate", epilog=_estimate.EXAMPLES)(_estimate.estimate)
 app.command("verify", epilog=_verify.EXAMPLES)(_verify.verify)
 app.command("sign", epilog=_sign.EXAMPLES)(_sign.sign)
 app.command("import", epilog=_import.EXAMPLES)(_import.import_project)
-app.command("bridge", epilog=_parameters.BRIDGES)(_parameters.bridge)
 app.command("parameters", epilog=_parameters.EXAMPLES)(_parameters.parameters)
 app.command("serve", epilog=_serve.EXAMPLES)(_serve.serve)
+app.command("open", epilog=_open.EXAMPLES)(_open.open_app)
 app.add_typer(
     _account.account,
     name="account",
     help="One privacy budget per table, for all releases and answers.",
     epilog=_account.EXAMPLES,
+)
+app.add_typer(
+    _counts.counts,
+    name="counts",
+    help="Publish counts of a table over time, paid for once.",
+    epilog=_counts.EXAMPLES,
+)
+app.add_typer(
+    _series.series,
+    name="series",
+    help="Releases of the same people that keep their promises together.",
+    epilog=_series.EXAMPLES,
 )
 app.add_typer(
     _vault.vault, name="vault", help="Answer questions about a table within a privacy budget.", epilog=_vault.EXAMPLES
@@ -97,10 +114,11 @@ def command() -> int:
     """Carry out what the command line asks for and return the exit code; nothing is raised."""
     with _output.streams() as printed:
         try:
-            app(standalone_mode=True)
-            code = 0
-        except SystemExit as finished:
-            code = finished.code if isinstance(finished.code, int) else 1 if finished.code else 0
+            # not standalone: what is wrong with the arguments is shown here, too
+            finished = app(standalone_mode=False)
+            code = finished if isinstance(finished, int) else 0
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 3 if left.code else 0
         except BaseException as error:
-            code = _output.error(presentable(error))
+            code = _output.usage(error) if isinstance(error, _output.WrongUsage) else _output.error(presentable(error))
     return printed.code(code)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError, Problems
+from shoal.errors import OutputError, ParameterError, Problems, quoted
 
 if TYPE_CHECKING:
+    from shoal import Schema, Table
     from shoal.masking import MaskingStep
 
 
@@ -83,11 +84,13 @@ def mask(
         str | None,
         Option(metavar="COLUMN,...", help="What the simulated intruder knows; by default, the changed columns."),
     ] = None,
+    schema: _source.SchemaOption = None,
     json: _source.Json = False,
 ) -> None:
     """Recode or perturb columns of a file, and measure its risk.
 
-    The result is not anonymous: anonymize makes promises, mask does not. A record next to it says what was done.
+    The result is not anonymous: anonymize makes promises, mask does not. Columns that identify somebody, by the schema,
+    are left out. A record next to the file says what was done.
     """
     import shoal
     from shoal.masking import RECORD, AddNoise, BottomCode, Pram, RankSwap, RecordSwap, RoundTo, Shuffle, TopCode
@@ -116,7 +119,8 @@ def mask(
         raise ParameterError("--geography, --risk and --similar can only be used with --swap-households")
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
-    found = shoal.mask(file.read(), *steps, known=_names(known))
+    data = file.read()
+    found = shoal.mask(data, *steps, known=_names(known), schema=_schema(data, file.source, schema))
     record = found.write(output)
     if json:
         _output.print_json(
@@ -125,12 +129,29 @@ def mask(
         return
     for line in str(found).splitlines():
         indent = "    " if line.startswith("  - ") else ""
-        _output.line(textwrap.fill(line, 96, subsequent_indent=indent) if indent else line)
+        _output.line(textwrap.fill(line, 80, subsequent_indent=indent) if indent else line)
     _output.line()
     _output.line(f"The masked file is {output}. It is not anonymous; keep the figures above to yourself.", style="bold")
     _output.line(
         f"{record.name} says what was done, for readers; shoal verify {shlex.quote(str(output))} compares the two."
     )
+
+
+def _schema(data: Table, source: str, given: Path | None) -> Schema | None:
+    """Return the schema of a file; without one, name the columns that seem to identify somebody, which stay."""
+    import shoal
+    from shoal.schema import load
+
+    path = given or _source.default_schema(source)
+    if given is not None or path.is_file():
+        return load(path)
+    telling = [column.name for column in shoal.draft(data).schema if column.role.names_someone]
+    if telling:
+        _output.warning(
+            f"there is no {path.name}, so every column stays, and {quoted(telling)} may identify somebody; to leave "
+            "such columns out, write a schema with `shoal draft`"
+        )
+    return None
 
 
 def _recodings(texts: list[str]) -> list[MaskingStep]:

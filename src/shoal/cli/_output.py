@@ -18,14 +18,12 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol, runtime_checkable
 
 from shoal import stopping
-from shoal.errors import Cancelled, OutputError, ShoalError, reason
+from shoal.errors import OutputError, ShoalError, reason
 
 _JSON = {"wanted": False}
-#: gives a terminal back as it was
-_TERMINAL: list[Callable[[], None]] = []
 
 
 class _Descriptor(io.FileIO):
@@ -52,7 +50,7 @@ class Printed:
 
     def code(self, code: int) -> int:
         """Return the exit code: an output that got lost is an error, but not that its reader has enough."""
-        failure = self._closed or (None if self._output is None else self._output.failure)
+        failure = self._closed or self._output.failure
         if code or failure is None or failure.errno == errno.EPIPE:
             return code
         why = reason(failure)
@@ -102,15 +100,13 @@ def _descriptors() -> OSError | None:
     return found
 
 
-def _replaced(name: str, number: int) -> _Descriptor | None:
+def _replaced(name: str, number: int) -> _Descriptor:
     before = getattr(sys, name)
-    if before is not None and before.isatty():
-        before.reconfigure(errors="backslashreplace")
-        return None
     raw = _Descriptor(number, "w", closefd=False)
     encoding = "utf-8" if before is None else before.encoding
+    at_once = number == 2 or raw.isatty()
     stream = io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=number == 2
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=at_once
     )
     setattr(sys, name, stream)
     return raw
@@ -147,14 +143,29 @@ def error(problem: ShoalError) -> int:
         return problem.exit_code
 
 
-def stopped(left: str) -> None:
-    """Say that the work was stopped, whatever the thread that worked is doing with the streams."""
-    problem = Cancelled(f"Stopped; {left}.")
-    line = json.dumps(_as_json(problem), ensure_ascii=True) if _JSON["wanted"] else f"Error: {problem}"
-    for restore in list(_TERMINAL):
-        restore()
-    with suppress(OSError):
-        os.write(1 if _JSON["wanted"] else 2, f"{line}\n".encode(errors="backslashreplace"))
+@runtime_checkable
+class WrongUsage(Protocol):
+    """What Typer raises where the arguments are not those of a command."""
+
+    exit_code: int
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write how the command is used and what is wrong."""
+
+
+def usage(problem: WrongUsage) -> int:
+    """Show what is wrong with the arguments, in which nothing gives a terminal orders, and return the exit code."""
+    shown = io.StringIO()
+    problem.show(shown)
+    sys.stderr.write(_seen(shown.getvalue()))
+    return problem.exit_code
+
+
+def _escaped(line: str) -> str:
+    """Return a line of JSON in which every character that is not seen is an escape of JSON."""
+    if line.isprintable():
+        return line
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in line)
 
 
 def _as_json(problem: ShoalError) -> dict[str, Any]:
@@ -174,8 +185,9 @@ def _to_stderr(problem: ShoalError) -> int:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    sys.stdout.write(json.dumps(value, default=_plain, indent=2, ensure_ascii=False) + "\n")
+    """Print a value as JSON; names of columns cannot give a terminal orders here, either."""
+    lines = json.dumps(value, default=_plain, indent=2, ensure_ascii=False).split("\n")
+    sys.stdout.write("\n".join(map(_escaped, lines)) + "\n")
 
 
 def text(lines: str) -> None:
@@ -244,11 +256,7 @@ def progress(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
         def show(done: int, total: int, message: str) -> None:
             bars.update(task, completed=done, total=total or None, note=message)
 
-        _TERMINAL.append(bars.stop)
-        try:
-            yield show
-        finally:
-            _TERMINAL.remove(bars.stop)
+        yield show
 
 
 def _styled(stream: object) -> bool:

@@ -1,7 +1,4 @@
-"""``shoal parameters``: from epsilon and delta to a sampling rate and a threshold, and back.
-
-And ``shoal bridge``: what a promise says in the words of another.
-"""
+"""``shoal parameters``: from epsilon and delta to a sampling rate and a threshold, and back."""
 
 from __future__ import annotations
 
@@ -24,14 +21,6 @@ Examples:
   shoal parameters --table
   shoal parameters --epsilon 1 --k 75 --beta 0.632    the delta of k and beta
   shoal parameters --delta 1e-6 --k 75 --beta 0.632   the smallest epsilon
-"""
-BRIDGES = """\b
-Examples:
-  shoal bridge --t 2                            as differential privacy
-  shoal bridge --epsilon 1                      the closeness that gives it
-  shoal bridge --epsilon 1 --k 5 --records 999  by randomised values
-  shoal bridge --epsilon 1 --delta 1e-6         sampling rate and threshold
-  shoal bridge --k 20 --beta 0.3                from sampling and suppression
 """
 
 _EPSILONS = ("0.1", "0.25", "0.5", "0.75", "1", "1.5", "2", "3")
@@ -161,32 +150,3 @@ def _definition(text: str) -> Definition:
     if text == "standard":
         return "standard"
     raise ParameterError(f"`--definition` must be probabilistic or standard; got {text!r}.")
-
-
-def bridge(
-    *,
-    t: Annotated[str | None, Option("--t", help="Multiplicative closeness, above 1.")] = None,
-    epsilon: Annotated[str | None, Option("--epsilon", help="Differential privacy, above 0.")] = None,
-    delta: Annotated[str | None, Option("--delta", help="Its delta, in (0, 1).")] = None,
-    k: Annotated[int | None, Option("--k", help="The smallest class size, or the threshold.")] = None,
-    beta: Annotated[str | None, Option("--beta", help="The sampling rate, in (0, 1).")] = None,
-    records: Annotated[int | None, Option("--records", help="The number of released records.")] = None,
-    json: _source.Json = False,
-) -> None:
-    """Translate between closeness and differential privacy.
-
-    Says what a promise of one kind means as one of the other, and which assumptions that needs.
-    """
-    import shoal
-
-    found = shoal.bridge(t=t, epsilon=epsilon, delta=delta, k=k, beta=beta, records=records)
-    if json:
-        _output.print_json(list(found.statements))
-        return
-    for number, statement in enumerate(found.statements):
-        if number:
-            _output.line()
-        _output.line(statement.text, style="bold")
-        _output.line(f"  {statement.strength}; {statement.source}")
-        for assumption in statement.assumptions:
-            _output.line(f"  - {assumption}")

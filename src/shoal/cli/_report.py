@@ -50,6 +50,7 @@ def report(
     Made from the files of the release alone, it is for everyone. With --original it compares the release with the
     table that it was made from, and is not for publication.
     """
+    from shoal.folder import REPORT
     from shoal.report import render_text
 
     _check(folder, output, chart, public=public, original=original)
@@ -69,20 +70,21 @@ def report(
     else:
         _output.line(render_text(document).rstrip())
         _output.line()
-        page = folder / "report.html"
+        page = folder / REPORT
         advice = f"open: {page}" if page.is_file() else "run: shoal report FOLDER --output report.html"
         _output.line(f"For pictures, {advice}")
 
 
 def _gathered(folder: Path, original: str | None, table: str | None, *, board: bool) -> Document:
     import shoal
+    from shoal.folder import ReleaseFolder
     from shoal.report import board_report, internal_report, public_report
 
     if original is None:
         return board_report(folder) if board else public_report(folder)
     # a folder that is not a release is refused before the original is read
     public_report(folder)
-    plan = shoal.Plan.load(folder / "plan.toml")
+    plan = ReleaseFolder(folder).plan
     data = shoal.read(original, table=table).with_schema(plan.schema)
     return board_report(folder, data, plan) if board else internal_report(folder, data, plan)
 

@@ -34,6 +34,13 @@ TableName = Annotated[
 Delimiter = Annotated[str | None, Option(help="The delimiter of a CSV file; detected automatically.")]
 Encoding = Annotated[str | None, Option(help="The encoding of a CSV file; detected automatically.")]
 Decimal = Annotated[str | None, Option(help="The decimal separator of a CSV file, `.` or `,`; detected automatically.")]
+SkipBadRows = Annotated[
+    bool,
+    Option(
+        "--skip-bad-rows",
+        help="Leave out and count the rows of a CSV file that do not have as many fields as its header.",
+    ),
+]
 SchemaOption = Annotated[
     Path | None, Option("--schema", help="The schema file; by default FILE with the ending .schema.toml.")
 ]
@@ -55,21 +62,26 @@ class InputFile:
     delimiter: Delimiter = None
     encoding: Encoding = None
     decimal: Decimal = None
+    skip_bad_rows: SkipBadRows = False
 
     @property
     def named(self) -> str:
         """The argument and the options again, as a shell takes them."""
         given = ((name, getattr(self, name)) for name in ("table", "delimiter", "encoding", "decimal"))
-        return " ".join(
-            [shlex.quote(self.source), *(f"--{name} {shlex.quote(value)}" for name, value in given if value)]
-        )
+        options = [f"--{name} {shlex.quote(value)}" for name, value in given if value]
+        return " ".join([shlex.quote(self.source), *options, *["--skip-bad-rows"] * self.skip_bad_rows])
 
     def read(self) -> Table:
         """Read the table as the options say, without a schema."""
         import shoal
 
         found = shoal.read(
-            self.source, table=self.table, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal
+            self.source,
+            table=self.table,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            skip_bad_rows=self.skip_bad_rows or None,
         )
         for note in found.notes:
             _output.warning(f"{note}.")
@@ -134,6 +146,13 @@ def decided(schema: Schema, named: str, undecided: str | None) -> Schema:
     allowed = (shoal.Role.DROP, shoal.Role.QUASI_IDENTIFIER)
     if undecided is not None and undecided not in allowed:
         raise ParameterError(f"--undecided must be {' or '.join(allowed)}")
+    if schema.asks_for_persons:
+        raise SchemaError(
+            "persons may have several records, and nobody has said if they do",
+            hint=f"if every record stands for another person, `shoal draft {named} --person records --overwrite` "
+            'writes `persons = "records"` into the schema; if not, name the column that says whose record it is: '
+            "--person COLUMN",
+        )
     names = schema.having(shoal.Role.DECIDE)
     if names and undecided is None:
         raise SchemaError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +17,7 @@ from shoal.cli import _account, _output, _source
 from shoal.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    import socket
-
-    import uvicorn
+    from shoal.queries.server import VaultServer
 
 
 EXAMPLES = """\b
@@ -56,7 +55,10 @@ def create(
     ] = None,
     json: _source.Json = False,
 ) -> None:
-    """Create a vault for a table, which stays where it is."""
+    """Create a vault from a snapshot of a table.
+
+    Answers come from the snapshot.
+    """
     from shoal.queries import Vault, budget_of
 
     if account is not None and measure != "epsilon":
@@ -65,7 +67,7 @@ def create(
         raise ParameterError("give the vault a budget of its own with --epsilon, or the --account of the table")
     if source == "-":
         raise ParameterError(
-            "a vault does not keep the table and reads it whenever it is served: standard input is gone by then.",
+            "a vault takes a snapshot of a table that can be read again: standard input is gone by then.",
             hint="save the table as a file",
         )
     made = Vault.create(
@@ -91,6 +93,38 @@ def create(
     place = "the folder" if account is None else "the folder of the account"
     _output.line(f"The ledger's key is in {place}; keep a copy of the ledger's head elsewhere:")
     _output.line(f"  shoal vault ledger {shlex.quote(str(folder))}")
+
+
+@vault.command("version")
+def version(
+    folder: Folder,
+    source: Annotated[
+        str | None, Argument(metavar="[SOURCE]", help="Where the table is now; by default where it was before.")
+    ] = None,
+    *,
+    json: _source.Json = False,
+) -> None:
+    """Begin a new version of the table from a new snapshot.
+
+    What was spent on any value then counts for everybody, because a person may have other values than before. Restart
+    the server afterwards: until then it answers from the old snapshot, and charges everybody for each question.
+    """
+    from shoal.queries import Vault
+
+    if source == "-":
+        raise ParameterError("a snapshot is taken of a file or database; standard input is neither")
+    opened = Vault.open(folder)
+    with stopping.held():
+        renewed = opened.renew(source)
+        stopping.happened("a new version of the table began")
+    with closing(renewed.ledger()) as book:
+        whole = book.standing("*")
+    if json:
+        _output.print_json({"vault": folder, "version": renewed.version, **_account.amounts(whole)})
+        return
+    _output.line(f"Version {renewed.version} of the table began, with a new snapshot.", style="bold")
+    _output.line(f"{whole.spent} of {whole.budget} is spent, and counts for everybody in it.")
+    _output.line("Restart the server of the vault, if it runs.")
 
 
 @vault.command("analyst")
@@ -221,11 +255,19 @@ def serve(
     behind_proxy: Annotated[
         bool, Option("--behind-proxy", help="A proxy in front of this server provides TLS.")
     ] = False,
-    rate: Annotated[float, Option(help="Answers per second for each analyst.", min=0.001)] = 20.0,
-    burst: Annotated[int, Option(help="Answers that may be given at once.", min=1)] = 40,
+    name: Annotated[
+        list[str] | None,
+        Option(help="A name under which this server is asked, besides its addresses and localhost; may be repeated."),
+    ] = None,
+    share: Annotated[
+        float,
+        Option(help="The share of a processor that each analyst's questions may take over time.", min=0.001),
+    ] = 0.25,
+    burst: Annotated[float, Option(help="Processor seconds that they may take at once.", min=0.1)] = 5.0,
     pace: Annotated[
         float, Option(help="Send answers only at multiples of this many seconds, which hides computing times.", min=0)
-    ] = 0.0,
+    ] = 0.05,
+    connections: Annotated[int, Option(help="How many connections may be open at once.", min=1)] = 512,
 ) -> None:
     """Answer analysts' questions over HTTP until stopped."""
     from shoal.queries import Vault
@@ -238,73 +280,60 @@ def serve(
         )
     if (certificate is None) != (private_key is None):
         raise ParameterError("--certificate and --private-key must be given together")
-    try:
-        import uvicorn
-    except ImportError:
-        raise MissingExtraError("The vault's server", extra="vault") from None
-    from shoal.queries.server import RateLimits, create_app
+    from shoal.queries import server as http
 
+    limits = http.ConnectionLimits(in_all=connections)
+    admitted = http.Connections(replace(limits, per_address=None) if behind_proxy else limits)
     opened = Vault.open(folder)
     book = opened.ledger()
     try:
         desk = opened.desk(book)
         desk.rehearse()
-        app = create_app(desk, book, limits=RateLimits(rate=rate, burst=burst, pace=pace))
-        _listen(
-            uvicorn.Config(
-                app,
-                host=host,
-                port=port,
-                ssl_certfile=certificate,
-                ssl_keyfile=private_key,
-                log_level="critical",
-                access_log=False,
-                server_header=False,
-                timeout_keep_alive=30,
-            )
+        app = http.create_app(
+            desk,
+            book,
+            limits=http.RateLimits(share=share, burst=burst, pace=pace),
+            connections=admitted,
+            names=name or (),
+            behind_proxy=behind_proxy,
         )
+        server = http.VaultServer(
+            app,
+            admitted,
+            host=host,
+            port=port,
+            certificate=certificate,
+            private_key=private_key,
+            started=lambda address: _output.warning(f"the vault answers at {address}; stop it with Ctrl-C."),
+        )
+        _serve(server)
     finally:
         book.close()
     _output.warning("the vault is closed; its ledger holds what was spent.")
 
 
-def _listen(config: uvicorn.Config) -> None:
+def _serve(server: VaultServer) -> None:
     """Serve until a signal comes; refusals are logged to standard error, one line each, with their time."""
     import logging
-
-    import uvicorn
 
     log, lines = logging.getLogger("shoal.vault"), logging.StreamHandler()
     lines.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     log.addHandler(lines)
     log.propagate = False
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if not self.should_exit:
-                _output.warning(f"the vault answers at {_address(self)}; stop it with Ctrl-C.")
-
-    server = Server(config)
     try:
-        config.load()
-        with stopping.gently(lambda: setattr(server, "should_exit", True)):
-            server.run()
+        server.load()
     except OSError:
         # also what TLS says of files that hold something else
         raise ParameterError("--certificate and --private-key must be readable files of one PEM certificate.") from None
-    except SystemExit:
+    try:
+        listener = server.listen()
+    except OSError:
         raise ParameterError(
-            f"the vault cannot listen on {config.host}, port {config.port}.",
+            f"the vault cannot listen on {server.config.host}, port {server.config.port}.",
             hint="another program may be using it: choose another --port",
         ) from None
-
-
-def _address(server: uvicorn.Server) -> str:
-    """Return where a server listens: with port 0, the system has chosen one."""
-    scheme = "http" if server.config.ssl_certfile is None else "https"
-    host = f"[{server.config.host}]" if ":" in server.config.host else server.config.host
-    return f"{scheme}://{host}:{server.servers[0].sockets[0].getsockname()[1]}"
+    with stopping.gently(lambda: setattr(server, "should_exit", True)):
+        server.run(sockets=[listener])
 
 
 @vault.command("ask", epilog="The token is read from the variable SHOAL_TOKEN, so that no command line shows it.")

@@ -32,7 +32,6 @@ from shoal.errors import (
     OutputError,
     ParameterError,
     Problems,
-    SchemaError,
     ShoalError,
     reason,
 )
@@ -50,7 +49,7 @@ _BLOCK = 1 << 20
 
 
 def compare(
-    table: Table,
+    table: Any,
     *,
     k: Sequence[int] = (),
     l: Mapping[str, Sequence[float]] | None = None,  # noqa: E741
@@ -80,7 +79,7 @@ def compare(
     Parameters
     ----------
     table
-        The data, with its schema.
+        The data, with its schema; a frame or the name of a file gets a drafted one.
     k, l, t
         Values of k; values of l and t per sensitive column: ``t={"diagnosis": (0.2, 0.5)}``.
     epsilon, delta
@@ -114,8 +113,8 @@ def compare(
         As in :meth:`shoal.Plan.run`.
     """
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-    if table.schema is None:
-        raise SchemaError("the table has no schema, so Shoal does not know which columns identify people")
+    table = tables.described(table)
+    assert table.schema is not None  # noqa: S101 - that is what `described` is for
     grid = Grid(
         k=k,
         l=l or {},

@@ -146,6 +146,10 @@ class Point:
     #: Whether quasi-identifiers are released as they were, as by Anatomy and swapping, which hide sensitive values
     #: among those of a class instead: anybody then sees who is in the table.
     shows_members: bool = False
+    #: How often the best intruder of the rehearsal is right; None where nothing could be attacked.
+    found: float | None = None
+    #: Whether the rehearsal refuses the release: it would not be written.
+    hollow: bool = False
     #: Figures by name, lower being better for both; None where a figure is not defined.
     risk: Mapping[str, float | None] = field(default_factory=dict)
     utility: Mapping[str, float | None] = field(default_factory=dict)

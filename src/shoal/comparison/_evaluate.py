@@ -16,8 +16,8 @@ import pyarrow as pa
 from shoal import risk, schema, tables, utility
 from shoal.errors import DataError, MissingExtraError, RequirementError
 from shoal.estimation import WEIGHT
-from shoal.guarantees import Trimmed
 from shoal.methods.base import Part
+from shoal.methods.truthful import Trimmed
 from shoal.models import Classes
 from shoal.plan import Plan
 from shoal.release import Release
@@ -53,6 +53,7 @@ def answer(job: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
     release = plan.run(tables.read(settings.data))
     released = _in_memory(plan, release)
     seconds = time.perf_counter() - started
+    rehearsal = release.rehearse()
     original = _original(settings.data, plan.schema.folder, schema.dumps(plan.schema))
     pair, weighted = released.pairs(original)
     shows_members = plan.method.shows_members
@@ -60,6 +61,8 @@ def answer(job: Mapping[str, Any], _progress: Progress) -> dict[str, Any]:
         "seconds": seconds,
         "records": release.records,
         "shows_members": shows_members,
+        "found": None if rehearsal is None else rehearsal.success,
+        "hollow": rehearsal is not None and rehearsal.hollow,
         "risk": _risk(pair, release.after if shows_members else None, settings.seed),
         "utility": {
             **_utility(weighted, settings),

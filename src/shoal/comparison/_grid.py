@@ -11,6 +11,7 @@ from shoal import methods
 from shoal.comparison._comparison import describe
 from shoal.errors import InputError, ParameterError
 from shoal.methods import promises
+from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, in_short
 from shoal.plan import Plan
 from shoal.schema import Schema
 
@@ -69,13 +70,13 @@ class Grid:
         private, classes = _private_methods(), bool(self.k or self.l or self.t or self.always)
         if self.methods is None:
             # tables of a few columns each have no figures that single tables have
-            single = [name for name in methods.names() if not methods.by_name(name).keeps.shared_columns]
+            single = [name for name in methods.names() if not methods.by_name(name).capabilities.shared_columns]
             return tuple(name for name in single if (self.epsilon if name in private else classes))
         wanted = tuple(dict.fromkeys(self.methods))
         return (
             wanted
             if not self.epsilon or set(private) & set(wanted)
-            else (*wanted, methods.keeper("differential-privacy").name)
+            else (*wanted, methods.keeper(in_short("epsilon").name).name)
         )
 
     def _of_method(self, name: str, schema: Schema) -> Iterator[Candidate]:
@@ -96,12 +97,16 @@ class Grid:
 
     def _class_promises(self, name: str) -> Iterator[list[_Promise]]:
         """Return every combination of one k, in the sense that a method keeps, one l and one t per column."""
-        axes: list[list[_Promise]] = [[(methods.crowd(name), {"k": value}) for value in self.k]] if self.k else []
-        for model, parameter, columns in (("distinct-l-diversity", "l", self.l), ("t-closeness", "t", self.t)):
-            axes += [
-                [(model, {"attribute": column, parameter: value}) for value in values]
-                for column, values in columns.items()
-            ]
+        axes: list[list[_Promise]] = []
+        for short in SHORT:
+            values = getattr(self, short)
+            if by_column(short):
+                axes += [
+                    [asked for value in numbers for asked in asked_in_short({short: {column: value}}, name)]
+                    for column, numbers in values.items()
+                ]
+            elif values and not are_private(short):
+                axes.append([asked for value in values for asked in asked_in_short({short: value}, name)])
         axes += [[(model, dict(parameters))] for model, parameters in self.always]
         if axes:
             for chosen in itertools.product(*axes):
@@ -117,7 +122,7 @@ _Promise = tuple[str, Mapping[str, object]]
 
 def _private_methods() -> dict[str, str]:
     """Return the methods that keep an epsilon, with the promise that they keep."""
-    kept = {name: methods.by_name(name).keeps.private for name in methods.names()}
+    kept = {name: methods.by_name(name).capabilities.private_promise for name in methods.names()}
     return {name: promise for name, promise in kept.items() if promise is not None}
 
 

@@ -23,11 +23,14 @@ def recommend(
     If no point keeps the usual limit: of the points that no other beats, the one nearest to "no risk and nothing lost",
     both figures scaled to the range that these points span. Of points of one method whose figures are nearly the same,
     the one with the strongest promises stands for all. A release that shows who is in the table, as Anatomy's does, is
-    recommended only where there is no other.
+    recommended only where there is no other, and one that the rehearsal refuses never.
     """
     candidates = comparable(points, risk, utility)
     if not candidates:
         return None, ("No point has both figures, so there is nothing to recommend.",)
+    candidates = [point for point in candidates if not point.hollow]
+    if not candidates:
+        return None, ("The rehearsal refuses every release: what is released as it is tells whose records are whose.",)
     every = Choice(candidates, risk, utility)
     choice = Choice([point for point in candidates if not point.shows_members] or candidates, risk, utility)
     limit = RISKS[risk].usual if highest_risk is None else highest_risk

@@ -14,15 +14,24 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import InputError, ParameterError, Problems, quoted
+from shoal.estimation._impossible import ImpossibleRules
 from shoal.estimation._margins import Margins, read_margins
 from shoal.estimation._raking import POOL, RakedPool, raked
+from shoal.estimation._records import draw_records
+from shoal.estimation._spelling import SYNTHETIC, write_records
 from shoal.estimation._weights import WEIGHT, certified_steps
+from shoal.folder import ReleaseFolder
 from shoal.guarantees import Event
-from shoal.methods.brief import Brief
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
+from shoal.plan import Plan
+from shoal.schema import Schema
 from shoal.tables import Table
 
-PLAN = "plan.toml"
+_ABOUT = f"""{SYNTHETIC}, drawn from the tables of a release.
+{{records:,}} records that Shoal drew so that they agree with the released tables. Nobody in them need exist.
+Counts by few columns are close to the truth; rare combinations and single records mean nothing.
+The release itself is what can be verified; this file carries no certificate of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class Estimates:
     ----------
     margins
         The tables.
+    schema
+        What the columns are.
     size, seed
         Of the pool of possible records that is weighted to agree with them.
 
@@ -53,6 +64,7 @@ class Estimates:
     """
 
     margins: Margins
+    schema: Schema
     size: int = POOL
     seed: int = 0
 
@@ -63,11 +75,34 @@ class Estimates:
 
     @cached_property
     def _pool(self) -> RakedPool:
-        return raked(self.margins, size=self.size, seed=self.seed)
+        rules = ImpossibleRules.of(self.schema, self.columns)
+        if not rules.conditions:
+            return raked(self.margins, size=self.size, seed=self.seed)
+        rules.check(self.margins)
+        broken = rules.certainly_violated(self.margins)
+        return raked(self.margins, size=self.size, seed=self.seed, is_impossible=broken)
 
-    def records(self) -> Estimate:
+    def total(self) -> Estimate:
         """Estimate the number of records of the original table."""
         return self.count()
+
+    def records(self, number: int | None = None, *, seed: int | None = None) -> pa.Table:
+        """Return records drawn from the tables: in the columns and types of the schema, and of nobody.
+
+        Columns that follow from others by a rule of the schema are computed, and combinations that the schema calls
+        impossible do not occur.
+
+        Parameters
+        ----------
+        number
+            How many records; by default the estimated number of the original table, from the noisy tables.
+        seed
+            Draws the same records again; by default they are drawn from the system's randomness.
+        """
+        pool = self._pool
+        number = round(float(pool.weights.sum())) if number is None else number
+        generator = np.random.default_rng(seed)  # which the system seeds where none is given
+        return draw_records(self.margins, pool.codes, pool.weights, self.schema, number, generator)
 
     def count(self, conditions: Mapping[str, object] | None = None, /, **more: object) -> Estimate:
         """Estimate how many records have these values.
@@ -91,14 +126,15 @@ class Estimates:
     def table(self, *columns: str) -> pa.Table:
         """Return the cross table of some columns, every combination of values with its estimate and standard error."""
         places = [self._place(name) for name in columns]
-        keys, size = np.zeros(self.size, dtype=np.int64), 1
+        pool_size = len(self._pool.weights)
+        keys, size = np.zeros(pool_size, dtype=np.int64), 1
         for j in places:
             keys = keys * self.margins.size(j) + self._pool.codes[:, j]
             size *= self.margins.size(j)
-        if size > self.size:
+        if size > pool_size:
             raise ParameterError(
                 f"the cross table of {quoted(columns)} has {size:,} cells, more than the "
-                f"{self.size:,} records of the pool",
+                f"{pool_size:,} records of the pool",
                 hint="ask for fewer columns",
             )
         values = np.bincount(keys, self._pool.weights, minlength=size)
@@ -109,6 +145,14 @@ class Estimates:
             {name: pa.array(cell, pa.string()) for name, cell in zip(columns, cells, strict=True)}
             | {tables.free_name("estimate", columns): values, tables.free_name("standard error", columns): errors}
         )
+
+    def write_records(
+        self, path: str | Path, number: int | None = None, *, seed: int | None = None, overwrite: bool = False
+    ) -> int:
+        """Write `records` to a file, in the format of its ending, and return how many there are."""
+        rows = self.records(number, seed=seed)
+        write_records(rows, self.schema, Path(path), about=_ABOUT.format(records=len(rows)), overwrite=overwrite)
+        return len(rows)
 
     def pool(self) -> pa.Table:
         """Return possible records with weights, for tools that want one file. They are no records of anybody."""
@@ -131,7 +175,7 @@ class Estimates:
         return self.columns.index(name)
 
     def _selected(self, conditions: Mapping[str, object]) -> npt.NDArray[np.bool_]:
-        inside = np.ones(self.size, dtype=np.bool_)
+        inside = np.ones(len(self._pool.weights), dtype=np.bool_)
         problems = Problems()
         for name, wanted in conditions.items():
             j = self._place(name)
@@ -171,16 +215,16 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
     InputError, VerificationError
         If the folder is no release of that method, or has no certificate.
     """
-    folder = Path(folder)
-    events, plan = certified_steps(folder), Brief.load(folder / PLAN)
-    released = {file: tables.reread(folder / file) for file in plan.method.files(plan.schema)}
-    path = folder / HIDDEN
-    notes = {HIDDEN: path.read_bytes().decode(errors="replace")} if path.is_file() else {}
+    release = ReleaseFolder(folder)
+    events, plan = certified_steps(release), release.plan
+    released = {file: release.open(file) for file in plan.method.files(plan.schema)}
+    hidden = release.read_text(HIDDEN)
+    notes = {} if hidden is None else {HIDDEN: hidden}
     return estimates_of(plan, events, released, notes, size=size, seed=seed)
 
 
 def estimates_of(
-    plan: Brief,
+    plan: Plan,
     events: Sequence[Event],
     released: Mapping[str, Table],
     notes: Mapping[str, str],
@@ -197,4 +241,4 @@ def estimates_of(
             hidden = read_hidden(notes[HIDDEN], {file: len(table.columns) for file, table in released.items()})
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{HIDDEN} is not in the form that releases use") from None
-    return Estimates(read_margins(plan.schema, events, released, hidden), size, seed)
+    return Estimates(read_margins(plan.schema, events, released, hidden), plan.schema, size, seed)

@@ -33,7 +33,7 @@ class _Told:
     """The classes of which a table tells something, with the estimated numbers of their records.
 
     These are X + m, where m is what a class lost on average and ``variance`` that of the loss: unbiased for classes
-    that are counted even if no record shows them, and above zero for all others.
+    that are counted even if no record shows them; of others only those that are shown, too high for small ones.
     """
 
     codes: Codes
@@ -135,7 +135,8 @@ def read_margins(
     if not steps:
         raise InputError(
             "only releases of method `truthful-tables` can be read together",
-            hint="the rows of any other release can be counted as they are",
+            hint="rows of any other release can be counted as they are; `shoal export RELEASE FILE --concrete` makes "
+            "a file of them that any program reads",
         )
     described = [one for step in steps for one in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
     shown = [_counted(table, own) for (own, *_), table in zip(described, tables.values(), strict=False)]

@@ -6,25 +6,29 @@ The pool is drawn from a tree of the pairs that tell most (Chow and Liu). Its we
 
 smallest, plus a little of the Kullback-Leibler divergence of w from equal weights. Every class has a multiplier, and w
 is the product of the multipliers of the classes that a possible record is in; table after table the multipliers are set
-to their best, all others kept, which is raking with targets that give way as far as they are uncertain. The pool is no
-set of records: nobody in it need exist.
+to their best, all others kept, which is raking with targets that give way as far as they are uncertain. Large tables
+come first; those of single columns, which know most of a class, and the number of all records have the last word in
+every round. Rounds end when the weights hardly change any more. The pool is no set of records: nobody in it need exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.errors import InputError
 from shoal.estimation._margins import Codes, Joint, Margin, Margins
 from shoal.kernels import Floats
 
 #: Records of a pool by default: more make sampling errors smaller, and everything slower.
 POOL = 200_000
-_ROUNDS, _AGAIN = 30, 4
+_ROUNDS, _AGAIN = 100, 4
+#: Rounds end once no more than this share of all records moves in one.
+_TOLERANCE = 2e-4
 #: How much divergence counts, chosen on Adult: more says that tables tell less than they do.
 _DIVERGENCE = 0.03
 #: No class of the pool becomes smaller than this power of e.
@@ -35,6 +39,9 @@ REPLICATES = 10
 _LARGEST_KEY = 1 << 62
 
 Parts = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+#: How many further pools are drawn in place of impossible records.
+_REDRAWS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,7 @@ class _Constraint:
 
 @dataclass(frozen=True, eq=False)
 class RakedPool:
-    """Possible records: codes at the lowest level of each column, and weights."""
+    """Different possible records: codes at the lowest level of each column, and weights."""
 
     codes: Codes
     weights: Floats
@@ -80,26 +87,48 @@ class RakedPool:
         return found
 
 
-def raked(margins: Margins, *, size: int, seed: int) -> RakedPool:
-    """Draw a pool and rake it; the seed decides nothing but which records the pool has."""
+def raked(margins: Margins, *, size: int, seed: int, is_impossible: Callable[[Codes], Mask] | None = None) -> RakedPool:
+    """Draw a pool and rake it; the seed decides nothing but which records the pool has.
+
+    Records that are impossible are drawn again; those that stay impossible are left out.
+    """
     generator = np.random.default_rng(seed)
     codes = _drawn(margins, size, generator)
-    constraints = [_constraint(margins, table, codes) for table in margins.tables]
-    if margins.joint is not None:
-        constraints.append(_joint_constraint(margins, margins.joint, codes))
+    if is_impossible is not None:
+        codes = codes[~is_impossible(codes)]
+        for _ in range(_REDRAWS):
+            if len(codes) == size:
+                break
+            more = _drawn(margins, size, generator)
+            codes = np.concatenate([codes, more[~is_impossible(more)]])[:size]
+        size = len(codes)
+        if not size:
+            raise InputError("the rules of `impossible` in the schema leave no record possible")
+    codes, times = _different(codes)
+    constraints = [] if margins.joint is None else [_joint_constraint(margins, margins.joint, codes)]
+    largest_first = sorted(margins.tables, key=lambda table: (len(table.columns) == 1, -len(table.sizes)))
+    constraints += [_constraint(margins, table, codes) for table in largest_first]
     if margins.whole:
-        constraints.append(_all_records(margins, size))
-    equal = np.full(size, margins.records / size)
-    weights, multipliers = _fitted(equal, constraints, [np.zeros(len(each.targets)) for each in constraints], _ROUNDS)
+        constraints.append(_all_records(margins, len(codes)))
+    drawn = times * (margins.records / size)
+    weights, multipliers = _fitted(drawn, constraints, [np.zeros(len(each.targets)) for each in constraints], _ROUNDS)
     return RakedPool(codes, weights, constraints, multipliers)
+
+
+def _different(codes: Codes) -> tuple[Codes, Floats]:
+    """Return the different rows, sorted, and how often each is there."""
+    ordered = codes[np.lexsort(codes.T[::-1])]
+    starts = np.flatnonzero(np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1)))
+    return ordered[starts], np.diff(starts, append=len(codes)).astype(np.float64)
 
 
 def _fitted(
     weights: Floats, constraints: Sequence[_Constraint], multipliers: Sequence[Floats], rounds: int
 ) -> tuple[Floats, list[Floats]]:
-    """Set the multipliers of one table after the other to their best, so many times."""
+    """Set the multipliers of one table after the other to their best, at most so many times."""
     found = list(multipliers)
     for _ in range(rounds):
+        before = weights
         for place, each in enumerate(constraints):
             now = np.bincount(each.parts, weights, minlength=len(each.targets))
             there = now > 0
@@ -108,6 +137,8 @@ def _fitted(
             best[there] = _agreed(without, each.targets[there], _DIVERGENCE * each.variances[there]) - without
             weights = weights * np.exp(np.where(there, best - found[place], 0.0))[each.parts]
             found[place] = best
+        if np.abs(weights - before).sum() <= _TOLERANCE * weights.sum():
+            break
     return weights, found
 
 
@@ -115,9 +146,13 @@ def _agreed(log_size: Floats, target: Floats, softness: Floats) -> Floats:
     """Return the logarithm u of the size between that of the pool and the target: e^u + softness u = what both ask for.
 
     The left side grows and is convex, so that Newton's method converges from every point to the right of the solution.
+    It must not start far from it: where e^u is large, a step makes u smaller by no more than 1.
     """
     asked = target + softness * log_size
-    found: Floats = np.log(np.maximum(target, 0.0) + np.exp(log_size))
+    wanted = np.maximum(target, 0.0)
+    # u >= _LEAST_LOG, so e^u = target + softness (log_size - u) is at most the second of these
+    largest = np.minimum(log_size, np.log(wanted + softness * np.maximum(log_size - _LEAST_LOG, 1.0)))
+    found: Floats = np.maximum(largest, np.log(np.maximum(wanted, 1e-300)))
     for _ in range(30):
         size = np.exp(found)
         found = np.maximum(found - (size + softness * found - asked) / (size + softness), _LEAST_LOG)

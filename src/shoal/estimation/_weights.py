@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shoal import hierarchies, tables
-from shoal.errors import InputError, ParameterError
+from shoal import hierarchies
+from shoal.errors import InputError, ParameterError, VerificationError
 from shoal.exact import Number, positive
-from shoal.guarantees import CERTIFICATE, Event, Sampled, Trimmed, load
-from shoal.methods.base import DATA
-from shoal.methods.brief import Brief
+from shoal.folder import PLAN, ReleaseFolder
+from shoal.guarantees import Event
+from shoal.methods.truthful import Sampled, Trimmed
 from shoal.schema import Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
@@ -41,18 +41,18 @@ def weighted_records(folder: str | Path) -> pa.Table:
     InputError, VerificationError
         If the folder is no release of that method, or has no certificate.
     """
-    folder = Path(folder)
-    return weighted(certified_steps(folder, Trimmed.name, Sampled.name), tables.read(folder / DATA).to_arrow())
+    release = ReleaseFolder(folder)
+    return weighted(certified_steps(release), release.open().to_arrow())
 
 
-def certified_steps(folder: Path, *names: str) -> list[Event]:
-    """Return the steps of a release as its certificate tells them; all, or those of these names."""
-    if not folder.is_dir():
-        raise InputError(f"there is no release folder `{folder.name}`")
-    steps = [step for step in load(folder / CERTIFICATE).steps if not names or step.get("step") in names]
+def certified_steps(release: ReleaseFolder) -> tuple[Event, ...]:
+    """Return the steps of a release as its certificate tells them."""
+    if not release.path.is_dir():
+        raise InputError(f"there is no release folder `{release.path.name}`")
+    release.certificate  # noqa: B018 - raises where there is none
     try:
-        return [Event.from_json(step) for step in steps]
-    except (KeyError, TypeError, ValueError):
+        return release.steps
+    except VerificationError:
         raise InputError("the steps of the certificate are not those of a release of this version") from None
 
 
@@ -62,8 +62,9 @@ def weighted(events: Sequence[Event], records: pa.Table) -> pa.Table:
     Guarantee
     ---------
     The weights of a class add up to X + m if it is shown and to 0 if not; `expected_weight` says exactly what that is
-    on average. Cells of a multi-dimensional scheme that look alike count as one class, whose estimate is then m too
-    small for each of the others.
+    on average: too little over all releases, and too much over those that show a small class. Cells of a
+    multi-dimensional scheme that look alike count as one class, whose estimate is then m too small for each of the
+    others.
     """
     made = [each for each in events if isinstance(each, Trimmed | Sampled)]
     if len(made) != 1 or WEIGHT in map(str.lower, records.column_names):
@@ -76,8 +77,11 @@ def weighted(events: Sequence[Event], records: pa.Table) -> pa.Table:
     return records.append_column(WEIGHT, pa.array((1 + step.m / np.bincount(classes))[classes]))
 
 
-def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1) -> float:
+def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1, shown: bool = False) -> float:
     """Return the exact expectation of the estimate of a class of so many records: X + m if X is shown, else 0.
+
+    With ``shown``, that of X + m where X is shown: small classes are shown only if they lose little, and are then taken
+    for larger than they are.
 
     P[M = j] is r^|j - m| / Z with r = e^-epsilon for j >= 0, and X = records - M is shown if it is at least ``least``.
     Large classes are short of the truth by E[M] - m = r^(m + 1) (m + 1 + r / (1 - r)) / (1 + r - r^(m + 1)), about
@@ -87,13 +91,16 @@ def expected_weight(records: int, *, m: int, epsilon: Number, least: int = 1) ->
     --------
     >>> [round(expected_weight(size, m=12, epsilon="0.9"), 2) for size in (1, 6, 12, 18, 30)]
     [0.0, 0.02, 3.96, 17.96, 30.0]
+    >>> [round(expected_weight(size, m=12, epsilon="0.9", shown=True), 2) for size in (1, 6, 12, 18, 30)]
+    [13.0, 13.66, 13.68, 18.02, 30.0]
     """
     rate = float(positive(epsilon, "epsilon", "expected_weight"))
     farthest = m + math.ceil(745 / rate)  # e^-745 is the least float
     lost = np.arange(max(min(records - least, farthest) + 1, 0))
     ratio = math.exp(-rate)
-    total = (1 + ratio - ratio ** (m + 1)) / (1 - ratio)
-    return math.fsum(np.exp(-rate * np.abs(lost - m)) * (records - lost + m)) / total
+    chances = np.exp(-rate * np.abs(lost - m))
+    total = math.fsum(chances) if shown else (1 + ratio - ratio ** (m + 1)) / (1 - ratio)
+    return math.fsum(chances * (records - lost + m)) / total if total else math.nan
 
 
 def _classes(records: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -105,7 +112,6 @@ def _classes(records: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return classes
 
 
-PLAN = "plan.toml"
 Key = tuple[str | None, ...]
 
 
@@ -148,15 +154,15 @@ def calibrated_weights(folder: str | Path, original: Table) -> Calibration:
     InputError
         If the release has no weights, or the original not the columns of its plan.
     """
-    folder = Path(folder)
-    if not (folder / DATA).exists() or not (folder / PLAN).is_file():
-        raise InputError(f"there is no release of one table in `{folder.name}`")
-    load(folder / CERTIFICATE)
-    schema = Brief.load(folder / PLAN).schema
+    release = ReleaseFolder(folder)
+    if not release.has_one_table or not (release.path / PLAN).is_file():
+        raise InputError(f"there is no release of one table in `{release.path.name}`")
+    release.certificate  # noqa: B018 - raises where there is none
+    schema = release.plan.schema
     name = schema.sampling_weight
     if name is None:
         raise InputError("no column of the release has the role `weight`")
-    released, rows = tables.read(folder / DATA).to_arrow(), original.with_schema(schema).to_arrow()
+    released, rows = release.open().to_arrow(), original.with_schema(schema).to_arrow()
     weights = [_numbers(each, name) for each in (rows, released)]
     strata = _strata(schema, rows, released)
     before, after = (_summed(keys, each) for keys, each in zip(strata, weights, strict=True))

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from shoal.errors import VerificationError
+from shoal.errors import Undecided, VerificationError
 from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
 from shoal.writing import digest
@@ -27,8 +27,6 @@ CERTIFICATE = "certificate.json"
 POPULATION = "population.parquet"
 POPULATION_COUNT = "people in the population"
 VERSION = 1
-#: The version of all sentences of promises and steps: raise it with every release of Shoal that words any differently.
-WORDING = 3
 
 #: Names and versions of what made a release: no room for other words.
 PackageName = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,30}$")]
@@ -96,14 +94,13 @@ class PromiseEntry(_Part):
         """Return the promise as a value."""
         return Promise(**{name: getattr(self, name) for name in type(self).model_fields})
 
-    def compared(self, promise: Promise, *, wording: bool) -> tuple[bool, str]:
-        """Compare every part with the promise as it must read, sentences only if ``wording``; say what differs."""
+    def compared(self, promise: Promise) -> tuple[bool, str]:
+        """Compare every part with the promise as it must read; say what differs."""
         stated, again = self.model_dump(mode="json"), _entry(promise).model_dump(mode="json")
         for part in stated:
-            if stated[part] != again[part] and (wording or part not in ("statement", "assumptions")):
+            if stated[part] != again[part]:
                 return False, f"the {_PARTS.get(part, part)} of the promise is not what its parameters and steps mean"
-        said = "statement, assumptions and " if wording else ""
-        return True, f"{said}all {'other ' if wording else ''}parts of the promise are what its parameters mean"
+        return True, "statement, assumptions and all other parts of the promise are what its parameters mean"
 
 
 class BudgetEntry(_Part):
@@ -125,6 +122,18 @@ class AccountEntry(_Part):
     cost: BudgetEntry
     spent: BudgetEntry = Field(description="what the account had spent in total, including this release")
     budget: BudgetEntry = Field(description="the most that the account may ever spend")
+
+
+class RehearsalEntry(_Part):
+    """That the publisher attacked the release before it left; what came of it stays with the publisher."""
+
+    kind: Annotated[Literal["exact", "learned"], Field(description="what the intruder learns relations with")]
+    margin: Annotated[
+        Rational, Field(description="how many times the risk that a promise states an intruder may be right at most")
+    ]
+    accepted: Annotated[
+        tuple[str, ...], Field(description="columns that did not count, since the publisher accepts what they tell")
+    ] = ()
 
 
 class Data(_Part):
@@ -157,15 +166,13 @@ class Certificate(_Part):
     version: Literal[1] = 1
     created: dt.datetime
     software: Annotated[dict[PackageName, Version], Field(max_length=12)]
-    wording: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="the version of the sentences; sentences of different versions are not compared"
-    )
     promises: Annotated[tuple[PromiseEntry, ...], Field(min_length=1)]
     steps: tuple[dict[str, object], ...]
     budget: BudgetEntry | None = None
     account: AccountEntry | None = Field(
         default=None, description="where the budget was spent from, if an account is kept"
     )
+    rehearsal: RehearsalEntry | None = Field(default=None, description="absent where nothing could be attacked")
     randomness: str
     roles: Literal["declared", "guessed"]
     schema_sha256: Sha256
@@ -184,11 +191,6 @@ class Certificate(_Part):
         """Return the files that hold a released table: the one of its name, or those in a folder of its name."""
         return tuple(file.name for file in self.files if name in (file.name, file.name.partition("/")[0]))
 
-    @property
-    def same_wording(self) -> bool:
-        """Whether its sentences are those of this version of Shoal, so that they can be compared with what it says."""
-        return self.wording == WORDING
-
     def to_json(self) -> str:
         """Return the text of the certificate file."""
         return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=2, ensure_ascii=False) + "\n"
@@ -205,17 +207,18 @@ def certify(
     guessed: bool,
     measures: dict[str, float | None],
     account: AccountEntry | None = None,
+    rehearsal: RehearsalEntry | None = None,
 ) -> Certificate:
     """Write down what a release promises and the fingerprints that tie the promise to its files."""
     total = guarantee.budget
     return Certificate(
         created=dt.datetime.now(dt.UTC).replace(microsecond=0),
-        software=_software(),
-        wording=WORDING,
+        software=software(),
         promises=tuple(_entry(promise) for promise in guarantee.promises),
         steps=tuple(event.to_json() for event in guarantee.events),
         budget=BudgetEntry(epsilon=str(total.epsilon), delta=str(total.delta)) if total.epsilon else None,
         account=account,
+        rehearsal=rehearsal,
         randomness=guarantee.randomness,
         roles="guessed" if guessed else "declared",
         schema_sha256=hashlib.sha256(schema_text.encode()).hexdigest(),
@@ -228,14 +231,29 @@ def certify(
 
 
 def load(path: Path) -> Certificate:
-    """Read a certificate; a file that is not one raises :class:`VerificationError`."""
+    """Read a certificate.
+
+    Raises
+    ------
+    VerificationError
+        If it is none as Shoal writes it.
+    Undecided
+        If it is not there, is damaged, or is of another version of the format.
+    """
     try:
-        return Certificate.model_validate_json(path.read_bytes())
+        content = path.read_bytes()
+        return Certificate.model_validate_json(content)
     except FileNotFoundError:
-        raise VerificationError(f"there is no {CERTIFICATE} in the release") from None
+        raise Undecided(f"there is no {CERTIFICATE}", hint="give the folder of a release, complete") from None
     except OSError:
-        raise VerificationError(f"{CERTIFICATE} cannot be read") from None
+        raise Undecided(f"{CERTIFICATE} cannot be read") from None
     except ValidationError as error:
+        if any(problem["type"] == "json_invalid" for problem in error.errors()):
+            raise Undecided(f"{CERTIFICATE} is damaged: it is not JSON", hint="fetch the release again") from None
+        if any(problem["loc"] == ("version",) for problem in error.errors()):
+            raise Undecided(
+                f"{CERTIFICATE} is not of version {VERSION} of the format, the only one that this Shoal checks"
+            ) from None
         places = sorted({".".join(str(part) for part in problem["loc"]) or "the file" for problem in error.errors()})
         raise VerificationError(
             [f"{CERTIFICATE} is not a certificate of version {VERSION}: see `{place}`" for place in places]
@@ -259,6 +277,7 @@ def _entry(promise: Promise) -> PromiseEntry:
 
 
 @cache
-def _software() -> dict[str, str]:
-    packages = ("shoal", "duckdb", "ibis-framework", "numpy", "pyarrow")
+def software() -> dict[str, str]:
+    """Return the versions that a certificate made here names."""
+    packages = ("shoal", "duckdb", "numpy", "pyarrow")
     return {name: metadata.version(name) for name in packages} | {"python": platform.python_version()}

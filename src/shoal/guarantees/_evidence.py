@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,19 @@ import pyarrow.parquet as pq
 from shoal import tables
 from shoal.errors import ShoalError, VerificationError, says_nothing
 from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
-from shoal.guarantees._events import Counted
+from shoal.guarantees._events import Event
 from shoal.guarantees._promise import Words
+from shoal.guarantees._steps import Counted
+from shoal.guarantees._verification import Check
 from shoal.schema import Attribute, Domain, Flat, FromFile, HierarchyRule, Kind, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Event)
 Decision = tuple[bool, str]
-Step = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,36 +42,45 @@ class Evidence:
     #: The released tables by file.
     tables: Mapping[str, Table]
     #: What plan.toml asks for.
-    plan: Brief
+    plan: Plan
+    #: The steps, in the order of the certificate.
+    taken: tuple[Event, ...]
     _counted: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
+    _encoded: dict[str, Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def data(self, entry: PromiseEntry) -> Data:
         """Return what the certificate says of the table that a promise is about."""
         wanted = entry.file or self.certificate.data.file
         return next(each for each in self.certificate.tables if each.file == wanted)
 
-    def steps(self, *names: str) -> list[Step]:
-        """Return the steps of these names."""
-        return [step for step in self.certificate.steps if step.get("step") in names]
+    def steps(self, kind: type[E]) -> list[E]:
+        """Return the steps of a kind, in their order."""
+        return [step for step in self.taken if isinstance(step, kind)]
 
-    def step(self, name: str) -> Step:
-        """Return the one step of that name."""
-        steps = self.steps(name)
+    def step(self, kind: type[E]) -> E:
+        """Return the one step of a kind; KeyError where there is none, or several."""
+        steps = self.steps(kind)
         if len(steps) != 1:
-            raise KeyError(name)
+            raise KeyError(kind.name)
         return steps[0]
 
     def counting(self, columns: Sequence[str] = ()) -> Counted:
         """Return the one step that counts the persons of classes: of those of some columns, or of the whole table."""
-        found = [Counted.of([step]) for step in self.steps(Counted.name)]
-        steps = [each for each in found if each is not None and {*each.columns} in ({*columns}, set())]
+        steps = [each for each in self.steps(Counted) if {*each.columns} in ({*columns}, set())]
         if len(steps) != 1:
             raise KeyError(Counted.name)
         return steps[0]
 
+    def table_with(self, names: Sequence[str]) -> Data:
+        """Return the first table that has these columns; KeyError where none has."""
+        for data in self.certificate.tables:
+            if {*names} <= {each.name for each in data.columns}:
+                return data
+        raise KeyError(*names)
+
     def words(self, data: Data, columns: Sequence[str] = ()) -> Words:
         """Return how the release speaks of the classes of a table, or of those of some of its columns."""
-        person = self.plan.schema.person if self.steps(Counted.name) else None
+        person = self.plan.schema.person if self.steps(Counted) else None
         return Words(
             # in a table that a class number links with another, people of a class do not look alike
             alike=data.class_column is None,
@@ -87,19 +98,44 @@ class Evidence:
         """
         frequencies = self.frequencies(data, sensitive=sensitive, columns=columns)
         classes = Classes.grouped(frequencies)
+        classes = replace(classes, sensitive={name: classes.histogram(name) for name in sensitive})
         if population:
             return replace(classes, population=_population(self.folder / POPULATION, frequencies, classes))
         return classes
 
     def frequencies(self, data: Data, *, sensitive: Sequence[str] = (), columns: Sequence[Column] = ()) -> Frequencies:
-        """Count the distinct released quasi-identifiers, with the persons that have them where these are released."""
-        described = columns or data.columns
-        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in described), folder=self.folder)
+        """Count the distinct released quasi-identifiers, with the persons that have them where these are released.
+
+        The columns of a table are counted once, with every sensitive column that a promise of the plan looks at; what
+        is counted has at least those that are asked for.
+        """
+        if columns and tuple(columns) != data.columns:
+            return self._encode(data, columns, sensitive)
+        known = self._encoded.get(data.file)
+        if known is None or not {*sensitive} <= {attribute.name for attribute in known.sensitive}:
+            known = self._encoded[data.file] = self._encode_together(data, sensitive)
+        return known
+
+    def _encode_together(self, data: Data, sensitive: Sequence[str]) -> Frequencies:
+        names = {column.name for column in data.columns}
+        looked_at = [name for model in self.plan.class_models for name in model.capabilities.sensitive if name in names]
+        try:
+            return self._encode(data, data.columns, tuple(dict.fromkeys([*sensitive, *looked_at])))
+        except ShoalError:
+            if {*looked_at} <= {*sensitive}:
+                raise
+            # another column, or all of them together in memory, must not keep this promise from being decided
+            return self._encode(data, data.columns, sensitive)
+
+    def _encode(self, data: Data, columns: Sequence[Column], sensitive: Sequence[str]) -> Frequencies:
+        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in columns), folder=self.folder)
         table = self.tables[data.file].with_schema(schema, allow_empty=True)
         return tables.encode(table, sensitive=tuple(sensitive)).frequencies
 
     def counted(self, data: Data, names: Sequence[str]) -> Frequencies:
         """Count the distinct combinations of some columns, as they stand; those asked for last are kept."""
+        if {*names} == {*data.quasi_identifiers}:
+            return self.frequencies(data).without_sensitive()
         asked = (data.file, *names)
         if asked not in self._counted:
             self._counted.clear()
@@ -147,13 +183,6 @@ def check_parts(name: str, release: T, parts: Mapping[str, Callable[[T], Decisio
     return [checked(f"{name}, {part}", partial(decide, release)) for part, decide in parts.items()]
 
 
-def texts_of(value: object) -> list[str]:
-    """Return a list of texts; anything else raises TypeError."""
-    if not isinstance(value, (list, tuple)):
-        raise TypeError("not a list")
-    return [str(each) for each in value]
-
-
 def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:
     if column.name not in wanted:
         # Released quasi-identifiers are compared as they stand: equal text, equal class.
@@ -187,31 +216,3 @@ def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.N
         for row in classes.codes.tolist()
     ]
     return np.array(found, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was checked, and how it came out; ``shown`` is False where the data alone cannot show it."""
-
-    subject: str
-    passed: bool
-    detail: str
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """All checks of a release."""
-
-    folder: Path
-    checks: tuple[Check, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.passed for check in self.checks)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{'ok  ' if check.passed else 'FAIL'} {check.subject}: {check.detail}" for check in self.checks
-        )

@@ -10,14 +10,15 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from shoal.errors import ParameterError, Problems, quoted
+from shoal.errors import ParameterError, ParameterProblem, Problems, quoted
 from shoal.exact import Checked, Number, ball, enclosures, plain
 from shoal.guarantees._events import Budget, Event, budget
 from shoal.schema import Schema
 
 if TYPE_CHECKING:
     from shoal.guarantees._certificate import PromiseEntry
-    from shoal.guarantees._evidence import Check, Evidence
+    from shoal.guarantees._evidence import Evidence
+    from shoal.guarantees._verification import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,10 @@ class PromiseKind(Checked, ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    #: Whether it is differential privacy of everything that is released, so that no figure of the input may be told.
+    private: ClassVar[bool] = False
+    #: Whether ``k`` says among how many records values were exchanged, in classes that are not published.
+    hides_among_k: ClassVar[bool] = False
 
     @abstractmethod
     def statement(self, words: Words = CLASSES) -> str:
@@ -155,7 +160,7 @@ class PromiseKind(Checked, ABC):
         for name, each in fields.items():
             needed = each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
             if needed and name not in parameters:
-                problems.add(f"`{cls.title}` needs the parameter `{name}`.")
+                problems.add(ParameterProblem.of(cls.title, name, "given"))
         problems.raise_as(ParameterError)
         return cls(**parameters)
 
@@ -169,6 +174,10 @@ class Requirement(PromiseKind):
     __slots__ = ()
     #: What it means to people who choose a promise, and which values are usual; shown by the app.
     advice: ClassVar[str] = ""
+    #: The parameter that stands for the promise where it is asked for in short, as by ``--k 5`` or ``--l COLUMN=3``,
+    #: and what that number is; empty where it has no short form.
+    short: ClassVar[str] = ""
+    label: ClassVar[str] = ""
 
     def problems(self, schema: Schema) -> list[str]:
         """Return everything in ``schema`` that keeps this promise from being kept, each with what to do about it."""
@@ -285,7 +294,8 @@ class Guarantee:
     events
         What was done, in order; an accountant (:func:`budget`) turns them into totals.
     randomness
-        Where random numbers came from; a seeded source is for tests and says so here.
+        Where random numbers came from, as observed while they were drawn, whatever the method says; a seeded source is
+        for tests and says so here.
     """
 
     promises: tuple[Promise, ...]
@@ -312,8 +322,13 @@ SEED = "Nobody knows the seed that the random numbers came from."
 
 
 def randomness(*, cryptographic: bool) -> str:
-    """Say where random numbers came from."""
+    """Say where the random numbers that were drawn came from."""
     return CRYPTOGRAPHIC if cryptographic else "a seed, for tests: whoever knows it can repeat the draw"
+
+
+def without_randomness(*, key: bool) -> str:
+    """Say that no random number was drawn, but for the secret key of pseudonyms where there is one."""
+    return f"{NO_RANDOMNESS}, but for the secret key of the pseudonyms" if key else NO_RANDOMNESS
 
 
 #: neighbours that replace something, by those that add or remove it
@@ -325,7 +340,12 @@ _REPLACING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The (epsilon, delta) of a release, and which neighbours it is about.
+    """The (epsilon, delta) of a release, what it is in concentrated privacy, and which neighbours it is about.
+
+    An account that adds up rho counts ``rho`` and ``beta``: the release is beta-approximately rho-concentrated for
+    whole orders (Bun and Steinke 2016, Def. 8.1; the conversions to epsilon use whole orders only). A method that knows
+    less leaves them out; then they follow from (epsilon, delta) (Prop. 1.4 and section 8 there; rho = epsilon, too,
+    since no divergence is above epsilon).
 
     Examples
     --------
@@ -339,6 +359,21 @@ class Cost:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     neighbours: Neighbours
+    rho: Fraction | None = None
+    beta: Fraction = Fraction(0)
+
+    @property
+    def concentrated(self) -> tuple[Fraction, Fraction]:
+        """Rho and beta: those that are known, or those that follow from epsilon and delta.
+
+        Examples
+        --------
+        >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE).concentrated
+        (Fraction(1, 2), Fraction(0, 1))
+        """
+        if self.rho is not None:
+            return self.rho, self.beta
+        return concentrated(self.epsilon), self.delta
 
     def counted(self, neighbours: Neighbours) -> Cost | None:
         """Return the cost for other neighbours, or None where nothing follows for them.
@@ -360,6 +395,11 @@ class Cost:
         if (self.neighbours, neighbours) == (Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON):
             return replace(self, neighbours=neighbours)
         return None
+
+
+def concentrated(epsilon: Fraction) -> Fraction:
+    """Return the rho of what is epsilon-differentially private."""
+    return min(epsilon**2 / 2, epsilon)
 
 
 class BudgetRequirement(Requirement):

@@ -83,9 +83,12 @@ def provenance(attribute: Attribute) -> Provenance:
     >>> provenance(Attribute(name="age", kind=Kind.NUMERIC, hierarchy=Intervals(widths=(5, 10)))).value
     'inferred from the data'
     """
-    declared = _listed(attribute) or (attribute.domain is not None and attribute.domain.bounded)
+    domain = attribute.domain
+    declared = _listed(attribute) or (domain is not None and domain.bounded)
     data_dependent = attribute.hierarchy is not None and attribute.hierarchy.data_dependent
-    return Provenance.DECLARED if declared and not data_dependent else Provenance.INFERRED
+    if not declared or data_dependent:
+        return Provenance.INFERRED
+    return Provenance.DECLARED if domain is None else domain.provenance
 
 
 def leaves_declared(attribute: Attribute) -> bool:
@@ -137,6 +140,8 @@ def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str
 
 
 def _listed(attribute: Attribute) -> bool:
+    if attribute.domain is not None and not attribute.domain.provenance.reveals_nothing:
+        return False
     by_rule = attribute.hierarchy is not None and attribute.hierarchy.lists_values
     return by_rule or (attribute.domain is not None and attribute.domain.values is not None)
 

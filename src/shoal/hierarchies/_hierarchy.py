@@ -196,7 +196,7 @@ def _declared_top(tree: Tree, provenance: Provenance) -> str | None:
     the observed values are left as they are. The top holds the missing value as well, so its label must not stand for
     less further down; and where ``*`` stands further down it means any value, so that it is the top, too.
     """
-    if not tree.levels or provenance is not Provenance.DECLARED:
+    if not tree.levels or not provenance.reveals_nothing:
         return None
     *below, last = tree.levels
     groups = np.unique(last.groups)

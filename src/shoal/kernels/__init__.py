@@ -40,6 +40,11 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
+def compiled(kernel: str) -> bool:
+    """Return whether a kernel was compiled; what was built from older sources may lack it."""
+    return hasattr(library(), kernel)
+
+
 def name() -> str:
     """Return which kernels are in use: ``"C++"`` or ``"NumPy"``."""
     return "NumPy" if library() is None else "C++"

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels import Codes, Floats, Integers, library, run
+from shoal.kernels import Codes, Floats, Integers, compiled, run
 
 #: In records: below it a split gains nothing but rounding errors.
 LEAST_GAIN = 1e-9
@@ -60,10 +60,13 @@ class Splitting(NamedTuple):
     stay: bool = True
     #: Whether what stays behind may be filled up.
     borrow: bool = True
-    #: Regions whose split is not found by then are split without foresight.
+    #: Cells looked at after which regions are split without foresight, and after which none is split any more. One look
+    #: at a tuple is a look at one cell for each attribute.
+    foresight: float = math.inf
+    work: float = math.inf
+    #: Seconds, likewise. With them the result depends on how busy the machine is.
+    foresight_seconds: float = math.inf
     seconds: float = math.inf
-    #: Regions that are left by then are not split any more.
-    limit: float = math.inf
 
 
 class RegionTree(NamedTuple):
@@ -71,6 +74,8 @@ class RegionTree(NamedTuple):
 
     labels: Codes
     parents: Codes
+    #: The cells that were looked at.
+    work: float
 
 
 def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
@@ -80,23 +85,25 @@ def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover]
     one record of ``counts``. Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by
     attributes * depth.
     """
-    if library() is None:
+    if not compiled("shoal_regions_of_tuples"):
         return partition_numpy(columns, counts, covers, how)
     attributes, rows = columns.shape
     # an ordered attribute needs no codes, but as many places as costs
     codes = [np.zeros(cover.costs.shape, np.int32) if cover.ordered else cover.codes for cover in covers]
     labels, parents = np.zeros(rows, dtype=np.int32), np.empty(2 * rows + 1, dtype=np.int32)
+    work = np.zeros(1)
     number = run(
-        "shoal_partition",
+        "shoal_regions_of_tuples",
         *(rows, attributes, how.smallest, how.window, how.stay, how.borrow),
         np.ascontiguousarray(columns, dtype=np.int32),
         np.ascontiguousarray(counts, dtype=np.int64),
         np.array([(cover.ordered, *cover.costs.shape) for cover in covers], dtype=np.int64),
         np.concatenate([np.zeros(0, np.int32), *(np.asarray(each, dtype=np.int32).ravel() for each in codes)]),
         np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)]),
-        *(labels, parents, float(how.seconds), float(how.limit)),
+        np.array([how.foresight, how.work, how.foresight_seconds, how.seconds], dtype=np.float64),
+        *(labels, parents, work),
     )
-    return RegionTree(labels, parents[:number].copy())
+    return RegionTree(labels, parents[:number].copy(), float(work[0]))
 
 
 def partition_numpy(columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> RegionTree:
@@ -127,8 +134,7 @@ class _Division:
     def __init__(self, columns: Codes, counts: Integers, covers: Sequence[AttributeCover], how: Splitting) -> None:
         self.columns, self.counts, self.covers = columns, counts, covers
         self.how, self.smallest = how, how.smallest
-        now = time.monotonic()
-        self.deadline, self.end = now + how.seconds, now + how.limit
+        self.started, self.looks = time.monotonic(), 0
 
     def run(self) -> RegionTree:
         rows = len(self.counts)
@@ -145,20 +151,32 @@ class _Division:
             for part in parts:
                 (small if part.weight <= self.how.window else large).append((part, len(parents)))
                 parents.append(own)
-        return RegionTree(labels, np.array(parents, dtype=np.int32))
+        return RegionTree(labels, np.array(parents, dtype=np.int32), self.work)
+
+    @property
+    def work(self) -> float:
+        return float(self.looks * len(self.covers))
 
     def _parts(self, region: _Region) -> list[_Region]:
-        now = time.monotonic()
-        if now >= self.end:
+        if self.work >= self.how.work or self._elapsed() >= self.how.seconds:
             return []
-        foresighted = region.weight <= self.how.window and now < self.deadline
+        foresighted = region.weight <= self.how.window and self._foresees()
         return self._foresighted(region) if foresighted else self._greedy(region)
+
+    def _foresees(self) -> bool:
+        return self.work < self.how.foresight and self._elapsed() < self.how.foresight_seconds
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.started
 
     def _greedy(self, region: _Region) -> list[_Region]:
         """Return the split that gains most per square root of its information; nothing if none gains."""
         best: list[_Region] = []
         highest = 0.0
-        for parts in self._splits(region):
+        for j in self._attributes(region):
+            parts = self._split(region, j)
+            if not parts:
+                continue
             gain, information = region.total, 0.0
             for part in parts:
                 gain -= part.total
@@ -172,9 +190,12 @@ class _Division:
         """Return the split after which going on greedily ends best; nothing if that gains nothing."""
         best: list[_Region] = []
         lowest = region.total - LEAST_GAIN
-        for parts in self._splits(region):
-            if time.monotonic() >= self.deadline:  # with hundreds of attributes one region may take minutes
+        for j in self._attributes(region):
+            if not self._foresees():  # with hundreds of attributes one region may take minutes
                 return self._greedy(region)
+            parts = self._split(region, j)
+            if not parts:
+                continue
             outcome = sum(map(self._outcome, parts))
             if outcome < lowest:
                 lowest, best = outcome, parts
@@ -185,14 +206,14 @@ class _Division:
         parts = self._greedy(region)
         return sum(map(self._outcome, parts)) if parts else region.total
 
-    def _splits(self, region: _Region) -> list[list[_Region]]:
-        if region.weight < 2 * self.smallest:
+    def _attributes(self, region: _Region) -> Iterable[int]:
+        return range(len(self.covers)) if region.weight >= 2 * self.smallest else ()
+
+    def _split(self, region: _Region, j: int) -> list[_Region]:
+        if region.low[j] == region.high[j]:
             return []
-        found = []
-        for j, cover in enumerate(self.covers):
-            if region.low[j] < region.high[j]:
-                found.append(self._halves(region, j) if cover.ordered else self._children(region, j))
-        return [parts for parts in found if parts]
+        self.looks += len(region.members)
+        return self._halves(region, j) if self.covers[j].ordered else self._children(region, j)
 
     def _halves(self, region: _Region, j: int) -> list[_Region]:
         """Cut between two values so that the halves are as equal as can be, both large enough."""
@@ -237,6 +258,7 @@ class _Division:
         while rest.weight < self.smallest:
             least, chosen, place = math.inf, -1, -1
             for number, part in enumerate(parts):
+                self.looks += len(part.members)
                 for position, row in enumerate(part.members.tolist()):
                     count = int(self.counts[row])
                     if part.weight - count < self.smallest:

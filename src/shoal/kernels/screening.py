@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels import Floats, Integers, Keys, Mask, library, run
+from shoal.kernels import Floats, Integers, Keys, Mask, compiled, library, run
 from shoal.kernels.walk import Start, described, walk
 
 #: A class is only refused in floating point if it fails by more than rounding can explain.
@@ -22,6 +22,7 @@ _TIE = 1e-11
 _FEW, _STORE = 64, 2**26
 #: It counts records in 32 bits.
 _RECORDS = 2**31
+_HISTOGRAMS = "shoal_screen_values"
 #: Fractions are compared exactly up to this numerator and denominator.
 _LARGEST = 2**40
 
@@ -88,16 +89,25 @@ def counts_values(values: int, classes: int, axes: int, records: int) -> bool:
     """Return whether the compiled kernel counts the values of every class, and looks at coarse nodes first."""
     places = 1 << max(values - 1, 0).bit_length()
     fits = places <= _FEW and classes * places * (axes + 1) <= _STORE and records < _RECORDS
-    return fits and library() is not None
+    return fits and compiled(_HISTOGRAMS)
 
 
-def screen(
-    start: Start, floors: Sequence[Floats], asked: Screening, *, budget: int = 2**62
-) -> tuple[Integers, Floats] | None:
+class Sweep(NamedTuple):
+    """The nodes of a box that may be good enough, a lower bound on the value of each, and the classes looked at."""
+
+    nodes: Integers
+    bounds: Floats
+    #: What every node would take, unless the kernel counted.
+    looks: int
+    #: Whether the budget was enough; if not, no nodes are listed.
+    finished: bool = True
+
+
+def screen(start: Start, floors: Sequence[Floats], asked: Screening, *, budget: int = 2**62) -> Sweep:
     """Find the nodes whose value may be at most ``asked.best``, and a lower bound on the value of each.
 
     ``floors[axis][step]`` is what all records cost together on the axis. Where :func:`counts_values`, at most
-    ``budget`` classes are looked at; the result is None if that is not enough.
+    ``budget`` classes are looked at.
     """
     if counts_values(1 << start.target, len(start.keys), len(start.axes), int(start.counts.sum())):
         return screen_histograms(start, floors, asked, budget=budget)
@@ -105,7 +115,7 @@ def screen(
     return (screen_numpy if library() is None else screen_native)(start, floors, asked)
 
 
-def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats]:
+def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> Sweep:
     """As `screen`, in plain NumPy."""
     smallest, allowed, loss, scale, best, orders = asked
 
@@ -134,7 +144,8 @@ def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> tu
             if known and released:
                 best = min(best, least + _TIE * max(abs(least), 1.0))
     kept = {node: bound for node, bound in found.items() if bound <= best}
-    return np.array(list(kept), dtype=np.int64), np.array(list(kept.values()))
+    looks = math.prod(start.shape) * len(start.keys)
+    return Sweep(np.array(list(kept), dtype=np.int64), np.array(list(kept.values())), looks)
 
 
 class _Screened(NamedTuple):
@@ -221,27 +232,32 @@ def _far(node: _Screened, kept: Mask, asked: Proportions, reference: Integers) -
     return refused, bool(np.any(kept & ~refused & (excess > -ROUNDING)))
 
 
-def screen_native(start: Start, floors: Sequence[Floats], asked: Screening) -> tuple[Integers, Floats] | None:
+def screen_native(start: Start, floors: Sequence[Floats], asked: Screening) -> Sweep:
     """Screen with the compiled kernel, whatever the number of sensitive values; see :func:`screen`."""
     return _swept(start, floors, asked, "shoal_screen_runs")
 
 
-def screen_histograms(
-    start: Start, floors: Sequence[Floats], asked: Screening, *, budget: int = 2**62
-) -> tuple[Integers, Floats] | None:
+def screen_histograms(start: Start, floors: Sequence[Floats], asked: Screening, *, budget: int = 2**62) -> Sweep:
     """Screen with the compiled kernel that counts the values of classes; see :func:`screen`."""
     values = 1 << start.target
     equal = Ground(tuple(range(values)), tuple(range(1, values + 1)), 1)
     ground = next((each.ground for order in asked.orders for each in order if each.ground is not None), equal)
     shape = (values, ground.ordered, len(ground.ends), float(ground.unit), budget)
     ranges = (np.array(ends, dtype=np.int32) for ends in (ground.starts, ground.ends))
-    return _swept(start, floors, asked, "shoal_screen_histograms", *shape, *ranges)
+    looks = np.zeros(1, dtype=np.int64)
+    found = _swept(start, floors, asked, _HISTOGRAMS, *shape, *ranges, behind=(looks,))
+    return found._replace(looks=int(looks[0]))
 
 
 def _swept(
-    start: Start, floors: Sequence[Floats], asked: Screening, kernel: str, *further: float | npt.NDArray[Any]
-) -> tuple[Integers, Floats] | None:
-    """Let a compiled kernel find nodes and their bounds; None if its budget is not enough."""
+    start: Start,
+    floors: Sequence[Floats],
+    asked: Screening,
+    kernel: str,
+    *further: float | npt.NDArray[Any],
+    behind: tuple[npt.NDArray[Any], ...] = (),
+) -> Sweep:
+    """Let a compiled kernel find nodes and their bounds."""
     nodes = math.prod(start.shape)
     found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
     number = run(
@@ -250,12 +266,10 @@ def _swept(
         *(float(asked.loss), float(asked.scale), float(asked.best), *further),
         *_questions(asked),
         *described(start),
-        *(np.concatenate([*floors, np.zeros(0)]), found, bounds),
+        *(np.concatenate([*floors, np.zeros(0)]), found, bounds, *behind),
     )
-    if number < 0:
-        return None
-    order = np.argsort(found[:number])
-    return found[order], bounds[order]
+    order = np.argsort(found[: max(number, 0)])
+    return Sweep(found[order], bounds[order], nodes * len(start.keys), finished=number >= 0)
 
 
 def _questions(asked: Screening) -> tuple[npt.NDArray[Any], ...]:

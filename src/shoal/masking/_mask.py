@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import DataError, ParameterError, VerificationError
+from shoal.guarantees import columns_in_words
 from shoal.masking._noise import AddNoise
 from shoal.masking._pram import Pram
 from shoal.masking._recode import BottomCode, GlobalRecode, RoundTo, TopCode
@@ -20,6 +21,7 @@ from shoal.masking._shuffle import Shuffle
 from shoal.masking._step import MaskingStep
 from shoal.masking._swap import RankSwap, RecordSwap
 from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.schema import Schema
 from shoal.tables import Table
 from shoal.writing import digest, replacing
 
@@ -68,7 +70,13 @@ class Masked:
         return "\n".join([*lines, "Measured", NOT_ANONYMOUS, self.risk.describe()])
 
 
-def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: RandomSource = SYSTEM) -> Masked:
+def mask(
+    table: Table,
+    *steps: MaskingStep,
+    known: Sequence[str] = (),
+    schema: Schema | None = None,
+    source: RandomSource = SYSTEM,
+) -> Masked:
     """Mask a table.
 
     None of the steps makes a table anonymous. Use them for files under contract, or before
@@ -82,6 +90,9 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
         What to do, one after the other.
     known
         The columns that the intruder of the measured risk knows; those that the steps change where not given.
+    schema
+        What the columns mean; that of the table where not given. Columns that identify somebody, and those that it
+        leaves out, are read by the steps and then left out.
     source
         Random numbers; any but the system's are for tests.
 
@@ -113,8 +124,14 @@ def mask(table: Table, *steps: MaskingStep, known: Sequence[str] = (), source: R
         changed, text = step.apply(after, source)
         after |= changed
         said.append(text)
+    described = table.schema if schema is None else schema
+    left_out = [each.name for each in described or () if each.role.names_someone and each.name in after]
+    if left_out:
+        said.append(f"Left out the {columns_in_words(tuple(left_out))}, which the schema does not release.")
+    if len(left_out) == len(after):
+        raise DataError("the schema leaves out every column of the table")
     return Masked(
-        table=_sorted(pa.table(after)),
+        table=_sorted(pa.table(after).drop_columns(left_out)),
         steps=tuple(said),
         promises=tuple(entry.promise for entry in entries),
         risk=measured(before, after, tuple(known) or tuple(dict.fromkeys(c for step in steps for c in step.columns))),

@@ -27,7 +27,7 @@ from ._priors import NumericPrior as NumericPrior
 from ._priors import Prior as Prior
 from ._priors import TaxonomyDistance as TaxonomyDistance
 from ._random import SYSTEM as SYSTEM
-from ._random import PaidSource as PaidSource
+from ._random import ObservedSource as ObservedSource
 from ._random import RandomSource as RandomSource
 from ._random import SeededSource as SeededSource
 from ._random import SystemSource as SystemSource

@@ -114,39 +114,45 @@ class SeededSource(RandomSource):
         return self._generator.bytes(size)
 
 
-class PaidSource(RandomSource):
-    """Another source whose first draw is paid for, before it is made; what ``pay`` raises keeps it from being made.
+class ObservedSource(RandomSource):
+    """Another source that notices whether anything is drawn from it, and has the first draw paid for before it is made.
 
-    What fails without any randomness, such as a table that does not fit its schema, costs nothing; whatever was decided
-    by chance is paid, whether it ends in a release or not.
+    What ``pay`` raises keeps the draw from being made. What fails without any randomness, such as a table that does not
+    fit its schema, costs nothing; whatever was decided by chance is paid, whether it ends in a release or not.
 
     Examples
     --------
     >>> bills = []
-    >>> source = PaidSource(SeededSource(1), lambda: bills.append("paid"))
-    >>> len(bills), source.bits(8) < 256, source.bits(8) < 256, len(bills)
-    (0, True, True, 1)
+    >>> source = ObservedSource(SeededSource(1), pay=lambda: bills.append("paid"))
+    >>> source.drawn, len(bills), source.bits(8) < 256, source.bits(8) < 256, source.drawn, len(bills)
+    (False, 0, True, True, True, 1)
     """
 
-    def __init__(self, source: RandomSource, pay: Callable[[], object]) -> None:
+    def __init__(self, source: RandomSource, *, pay: Callable[[], object] | None = None) -> None:
         self.cryptographic = source.cryptographic
-        self._source, self._pay, self._lock, self.paid = source, pay, threading.Lock(), False
+        self.drawn = self.paid = False
+        self._source, self._pay, self._lock = source, pay, threading.Lock()
 
     def settle(self) -> None:
-        """Pay, unless that was done before."""
+        """Pay, if there is something to pay, unless that was done before."""
         with self._lock:
-            if not self.paid:
+            if self._pay is not None and not self.paid:
                 self._pay()
                 self.paid = True
 
     def from_system(self) -> bool:
-        # what another library draws is paid for, too
-        self.settle()
+        # what another library draws counts as drawn, too
+        self._begin()
         return self._source.from_system()
 
     def random_bytes(self, size: int) -> bytes:
-        self.settle()
+        if not self.drawn:
+            self._begin()
         return self._source.random_bytes(size)
+
+    def _begin(self) -> None:
+        self.settle()
+        self.drawn = True
 
 
 def _forget_after_fork(source: SystemSource) -> None:

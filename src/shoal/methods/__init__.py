@@ -10,11 +10,15 @@ from collections.abc import Iterable, Mapping
 
 from shoal.errors import ParameterError, Problems, named, quoted
 from shoal.guarantees import Requirement
-from shoal.methods._preparation import check_unit as check_unit
-from shoal.methods.base import Keeps as Keeps
-from shoal.methods.base import Made as Made
+from shoal.methods._opening import check_unit as check_unit
+from shoal.methods._own_values import OwnValue as OwnValue
+from shoal.methods._rehearsal import finest_steps as finest_steps
+from shoal.methods._rehearsal import rehearsal_entry as rehearsal_entry
+from shoal.methods._rehearsal import rehearse_release as rehearse_release
 from shoal.methods.base import Method as Method
+from shoal.methods.base import MethodCapabilities as MethodCapabilities
 from shoal.methods.base import Progress as Progress
+from shoal.methods.base import Result as Result
 from shoal.methods.base import Work as Work
 from shoal.methods.classes import Anatomy as Anatomy
 from shoal.methods.classes import Bucketize as Bucketize
@@ -32,21 +36,35 @@ from shoal.methods.recode import Iterate as Iterate
 from shoal.methods.recode import Mondrian as Mondrian
 from shoal.methods.recode import Specialize as Specialize
 from shoal.methods.recode import Subtree as Subtree
+from shoal.methods.truthful import DifferentialPrivacy
 from shoal.methods.truthful import Truthful as Truthful
 from shoal.methods.truthful import TruthfulTables as TruthfulTables
 from shoal.models import Model
+from shoal.schema import Schema
+from shoal.series import SeriesKAnonymity
 
-_LISTED: list[type[Method]] = [
-    each
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, Method) and each is not Method
-]
-#: families in the order in which people should look at them
-_FAMILIES = ("recode", "classes", "truthful", "noise")
-_METHODS = {
-    method.name: method
-    for method in sorted(_LISTED, key=lambda each: (_FAMILIES.index(each.__module__.split(".")[2]), each.name))
-}
+#: all methods, in the order in which people should look at them
+METHODS: tuple[type[Method], ...] = (
+    Generalize,
+    Iterate,
+    Mondrian,
+    Specialize,
+    Subtree,
+    Anatomy,
+    Bucketize,
+    IndividualRankingSwap,
+    Mdav,
+    Slice,
+    StochasticCloseness,
+    Suppress,
+    Swap,
+    TMicroaggregate,
+    VMdav,
+    Truthful,
+    TruthfulTables,
+    DPMicroaggregation,
+)
+_METHODS = {method.name: method for method in METHODS}
 
 
 def names() -> tuple[str, ...]:
@@ -54,18 +72,38 @@ def names() -> tuple[str, ...]:
     return tuple(_METHODS)
 
 
-#: seconds after which a search that nobody gave a limit makes do with the best that it has
-SECONDS = 15.0
+#: the effort after which a search that nobody gave a limit makes do with the best that it has
+EFFORT = 20.0
 
 
-def default(promises: Iterable[Requirement], parameters: Mapping[str, object] | None = None) -> Method:
+# columns that one differentially private table can show together
+_TOGETHER = 4
+
+
+def _are_many(promises: Iterable[Requirement], schema: Schema | None, parameters: Mapping[str, object] | None) -> bool:
+    """Return whether a schema has more columns than one differentially private table can show, as far as is asked."""
+    if schema is None or schema.person is not None or parameters:
+        return False
+    plain = all(
+        isinstance(each, DifferentialPrivacy) and each == DifferentialPrivacy(epsilon=each.epsilon, delta=each.delta)
+        for each in promises
+    )
+    return plain and len((*schema.quasi_identifiers, *schema.sensitive, *schema.insensitive)) > _TOGETHER
+
+
+def default(
+    promises: Iterable[Requirement], parameters: Mapping[str, object] | None = None, *, schema: Schema | None = None
+) -> Method:
     """Return the method for promises where none is asked for: the one that keeps them and loses least.
 
     ``parameters`` are those that were given without saying of which method.
 
     Local recoding with the declared hierarchies loses a fraction of what one level per column does, and compares itself
     with that. Promises that look at the released values, or need classes that cover no person twice, are kept by the
-    methods that make such. Searches end after ``SECONDS``.
+    methods that make such. Searches end after ``EFFORT``, about as many seconds of one processor.
+
+    Under differential privacy one table of many columns shows little but `*`, whatever its records are: more than four
+    columns of ``schema`` are released as tables of one and two columns.
 
     Examples
     --------
@@ -73,37 +111,31 @@ def default(promises: Iterable[Requirement], parameters: Mapping[str, object] | 
     >>> default([KAnonymity(5)]).name
     'specialize'
     """
-    asked = tuple(promises)
+    # a series asks nothing of the method that others do not
+    asked = tuple(promise for promise in promises if not isinstance(promise, SeriesKAnonymity))
     able = [promise.capabilities for promise in asked if isinstance(promise, Model)]
-    if bound := [each for each in _METHODS.values() if {promise.name for promise in asked} & each.keeps.alone]:
-        method = bound[0]
+    if bound := [
+        each
+        for each in _METHODS.values()
+        if {promise.name for promise in asked} & each.capabilities.promises_besides_models
+    ]:
+        method = TruthfulTables if bound[0] is Truthful and _are_many(asked, schema, parameters) else bound[0]
     elif any(each.population_share for each in able):
         method = Generalize
     else:
         method = Iterate if any(each.codes for each in able) else Specialize
-    limit = {"time_limit": SECONDS} if timed(method) else {}
+    limit = {"effort": EFFORT} if searches(method) else {}
     return from_parameters(method.name, {**limit, **(parameters or {})})
 
 
-def timed(method: type[Method]) -> bool:
-    """Return whether the search of a method can be given a limit of time."""
-    return any(each.name == "time_limit" for each in dataclasses.fields(method))
+def searches(method: type[Method]) -> bool:
+    """Return whether a method searches, so that it can be given a limit of effort and of time."""
+    return any(each.name == "effort" for each in dataclasses.fields(method))
 
 
 def keeper(promise: str) -> type[Method]:
     """Return the method that keeps a promise that is no model, by the promise's name."""
-    return next(method for method in _METHODS.values() if promise in method.keeps.alone)
-
-
-def crowd(name: str | None) -> str:
-    """Return the promise that a plain k stands for with the method of that name: what the method keeps.
-
-    Examples
-    --------
-    >>> crowd("generalize"), crowd("swap")
-    ('k-anonymity', 'probabilistic-k-anonymity')
-    """
-    return (Generalize if name is None else by_name(name)).keeps.crowd
+    return next(method for method in _METHODS.values() if promise in method.capabilities.promises_besides_models)
 
 
 def by_name(name: str) -> type[Method]:

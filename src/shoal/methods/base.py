@@ -1,46 +1,63 @@
-"""What a method is: it says what it keeps, finds what stands in its way, and makes a release from work."""
+"""The interface of anonymisation methods: declared capabilities, input and result."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import pyarrow as pa
 
-from shoal.errors import Cancelled
+from shoal.errors import Cancelled, ParameterError
 from shoal.exact import Checked, fraction
-from shoal.guarantees import Column, Cost, Data, DomainOrigin, Event, Guarantee, PromiseEntry
+from shoal.guarantees import (
+    Bounded,
+    Column,
+    Cost,
+    Data,
+    DomainOrigin,
+    Dropped,
+    Event,
+    ExpectedStep,
+    Guarantee,
+    Ordered,
+    Promise,
+    PromiseEntry,
+)
 from shoal.hierarchies import Hierarchy
+from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource
-from shoal.methods._preparation import domains_of_schema
+from shoal.methods._opening import check_key, domains_of_schema, preparation
+from shoal.methods._own_values import OwnValue
+from shoal.methods._private import limit_records
 from shoal.models import Model
 from shoal.quality import Measure
 from shoal.risk import PeopleRisk, Reidentification
 from shoal.schema import Role, Schema
+from shoal.series import Continuation
 from shoal.tables import Table
 
 if TYPE_CHECKING:
     from shoal.guarantees import Requirement
-    from shoal.methods.brief import Brief
     from shoal.methods.recode import SearchResult
+    from shoal.plan import Plan
 
 __all__ = [
     "DATA",
-    "Keeps",
-    "Made",
     "Method",
+    "MethodCapabilities",
     "Part",
     "PrivateReport",
     "Progress",
+    "RecordClasses",
+    "Result",
     "Watch",
     "Work",
     "as_strong",
-    "decided",
     "released_columns",
 ]
 
@@ -56,18 +73,16 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeps:
-    """What a method keeps and shows: asked by plans, releases, reports, the command line and the app."""
+class MethodCapabilities:
+    """What a method can do: asked by plans, releases, verification, reports, the command line and the app."""
 
-    #: The promise that a plain k stands for.
-    crowd: str = "k-anonymity"
+    #: The model that k means with this method.
+    model_for_k: str = "k-anonymity"
     #: The promise of differential privacy that the method keeps, by its name in plan files; it then asks for exactly
     #: one. None: it keeps none.
-    private: str | None = None
+    private_promise: str | None = None
     #: Further promises that are no models and that no other method keeps, by name.
     other: tuple[str, ...] = ()
-    #: Whether the method keeps privacy models, alone or beside the promise of differential privacy.
-    models: bool = True
     #: Whether the release promises just the models that were asked for; else the method puts promises of its own in
     #: their place.
     as_asked: bool = False
@@ -75,12 +90,12 @@ class Keeps:
     population: bool = False
     #: Whether identifiers can be released as pseudonyms.
     pseudonyms: bool = True
-    #: Whether the release may be several tables.
-    several_tables: bool = False
     #: Whether several tables may have columns in common, because a promise covers all of them together.
     shared_columns: bool = False
     #: Whether the method can count persons where the table holds several records of some; others refuse such a table.
     persons: bool = False
+    #: Whether a release can continue a series.
+    series: bool = False
     #: Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
     #: column is another way to keep the same promises.
     generalizes: bool = False
@@ -89,9 +104,9 @@ class Keeps:
     measures: tuple[str, ...] = ()
 
     @property
-    def alone(self) -> set[str]:
+    def promises_besides_models(self) -> set[str]:
         """The promises that are no models and that this method keeps."""
-        return {*self.other, *(() if self.private is None else (self.private,))}
+        return {*self.other, *(() if self.private_promise is None else (self.private_promise,))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +116,14 @@ class Method(Checked, ABC):
     name: ClassVar[str]
     #: What it does, for people who choose a method: one short sentence, shown by the command line and the app.
     about: ClassVar[str]
-    keeps: ClassVar[Keeps] = Keeps()
+    #: Its kind: ``recode``, ``classes``, ``truthful`` or ``noise``.
+    family: ClassVar[str]
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities()
+    #: The kinds of steps that it takes, by which certificates are read.
+    step_kinds: ClassVar[tuple[type[Event], ...]]
 
     @abstractmethod
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Carry out the work.
 
         Raises
@@ -120,18 +139,12 @@ class Method(Checked, ABC):
         """What the way in which the release is made adds to the assumptions of promises about classes."""
         return ()
 
-    @property
-    def further_steps(self) -> tuple[Event, ...]:
-        """Steps that the parameters ask for, word for word."""
-        return ()
+    @abstractmethod
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        """Return the grammar of the steps of a release: their order, how often, and the fields that the plan decides.
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
-        """Return the steps that every release has, in their order, each with the fields that the plan decides.
-
-        Certificates have these and no others of their names; steps of other names depend on the data.
+        Verification refuses every other step.
         """
-        del schema
-        return []
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises about classes."""
@@ -152,7 +165,7 @@ class Method(Checked, ABC):
     @property
     def counts_persons(self) -> bool:
         """Whether persons with several records are counted as one; else a table with such persons is refused."""
-        return self.keeps.persons
+        return self.capabilities.persons
 
     @property
     def linked(self) -> bool:
@@ -168,8 +181,9 @@ class Method(Checked, ABC):
         """Return where the domains of the generalised columns came from."""
         return domains_of_schema(schema)
 
-    def cost(self, privacy: Requirement) -> Cost | None:
+    def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:
         """Return what a release costs of a budget of differential privacy, or None if it promises no such thing."""
+        del schema
         return privacy.cost
 
     def answers(self, model: Requirement, entry: PromiseEntry) -> bool:
@@ -197,11 +211,6 @@ class Method(Checked, ABC):
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as in plan files and certificates: plain values of TOML and JSON."""
         return {entry.name: plain_parameter(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
-
-
-def decided(events: Iterable[Event]) -> list[dict[str, object]]:
-    """Return steps as they stand in certificates, without their sentences."""
-    return [{name: value for name, value in each.to_json().items() if name != "description"} for each in events]
 
 
 def as_strong(name: str, given: object, asked: object) -> bool:
@@ -232,8 +241,17 @@ def plain_parameter(value: object) -> object:
 class Watch:
     """Reports progress and notices that the user stopped the work."""
 
-    def __init__(self, progress: Progress | None = None, cancelled: Callable[[], bool] | None = None) -> None:
-        self.progress, self.cancelled = progress, cancelled
+    def __init__(
+        self,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        enough: Callable[[], bool] | None = None,
+    ) -> None:
+        self.progress, self.cancelled, self._enough = progress, cancelled, enough
+
+    def enough(self) -> bool:
+        """Return whether a search should make do with the best that it has."""
+        return self._enough is not None and self._enough()
 
     def step(self, done: int, total: int, message: str) -> None:
         """Tell how far the work is; stop if asked to."""
@@ -248,7 +266,7 @@ class Work:
     """What a method is given."""
 
     #: What was asked for.
-    plan: Brief
+    plan: Plan
     #: The records.
     table: Table
     #: Who wants to know how far the work is, and may stop it.
@@ -259,6 +277,10 @@ class Work:
     key: bytes | None = None
     #: Everybody whom an intruder may think of.
     population: Table | None = None
+    #: The series that the release continues.
+    series: Continuation | None = None
+    #: The most records of a person that are used; None where a promise does not limit them.
+    records_per_person: int | None = None
 
     @property
     def schema(self) -> Schema:
@@ -269,6 +291,49 @@ class Work:
     def models(self) -> tuple[Model, ...]:
         """The promises about classes."""
         return self.plan.class_models
+
+    def open(self, *, method: Method | None = None, models: Sequence[Requirement] | None = None) -> Work:
+        """Return the work with all that the schema decides: the one way in, for every method.
+
+        The plan has its promises spelt out, or ``models`` in their place, and ``method`` in the place of its own where
+        one is given. The table has the schema.
+        """
+        check_key(self.schema, self.key)
+        spelt = tuple(model.resolved(self.schema) for model in self.plan.models) if models is None else tuple(models)
+        plan = replace(self.plan, models=spelt, method=method or self.plan.method)
+        return replace(self, plan=plan, table=self.table.with_schema(self.schema))
+
+    def limit_records(self, per_person: int | None) -> Work:
+        """Return the work with at most so many records of every person, drawn at random; no longer whose they are."""
+        table = limit_records(self.table, self.schema, per_person, self.source)
+        return replace(self, table=table, records_per_person=per_person)
+
+    def release(self, result: Result) -> Result:
+        """Return the result of opened work with the steps and assumptions that no method decides: the one way out.
+
+        The steps begin with what was done before anything was protected, and end with the order of the records.
+        """
+        plan, guarantee = self.plan, result.guarantee
+        if plan.method.capabilities.private_promise is None:
+            first = preparation(plan.schema, self.table)
+        else:  # how often identifiers repeat, only the data tell
+            first = [*Dropped.by(plan.schema), *Bounded.by(plan.schema, self.records_per_person)]
+        promises, steps = _with_caveats(plan, guarantee.promises), (*first, *guarantee.events, Ordered())
+        return replace(result, guarantee=replace(guarantee, promises=promises, events=steps))
+
+
+def _with_caveats(plan: Plan, promises: Sequence[Promise]) -> tuple[Promise, ...]:
+    """Return promises of which those about classes assume what the plan and its method add."""
+    names = {model.name for model in plan.class_models}
+    if plan.accepted and not any(promise.model in names for promise in promises):
+        raise ParameterError(
+            f"`accepted` has no place in the promises of method `{plan.method.name}` in this form.",
+            hint="drop the columns, or make them quasi-identifiers",
+        )
+    return tuple(
+        replace(promise, assumptions=(*promise.assumptions, *plan.caveats)) if promise.model in names else promise
+        for promise in promises
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -322,11 +387,23 @@ class PrivateReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Made:
-    """What a method made; a release is this, ready to be written."""
+class RecordClasses:
+    """The class of every record of the input, and what its rows show of it: what a rehearsal attacks."""
+
+    #: The input, with its schema.
+    table: Table
+    #: The released columns that are as they were and no quasi-identifiers.
+    columns: tuple[str, ...]
+    #: Returns the class of every record in the order of the source, -1 where it was left out.
+    find: Callable[[], Integers]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Result:
+    """What a method hands back: the released tables, what is promised, and the figures for whoever has the data."""
 
     #: What was asked for, with everything spelt out.
-    plan: Brief
+    plan: Plan
     #: The released records; lazy until it is written or looked at.
     table: Table
     #: What is promised and how it came about.
@@ -353,5 +430,11 @@ class Made:
     private: PrivateReport | None = field(default=None, repr=False)
     #: The released tables, where they are several or their columns are not those of the schema; else empty.
     parts: tuple[Part, ...] = ()
+    #: The classes of the records; several where columns have classes of their own, none where nobody hides in a class.
+    record_classes: tuple[RecordClasses, ...] = field(default=(), repr=False)
+    #: How likely the values of a column that changed places inside classes are still those of the records.
+    own_values: tuple[OwnValue, ...] = ()
+    #: Where the release is recorded before it appears, if it continues a series.
+    series: Continuation | None = field(default=None, repr=False)
     #: Texts that are written beside the data, by file name.
     notes: Mapping[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from shoal.methods.classes import (
 )
 from shoal.methods.noise import PROMISES as NOISY
 from shoal.methods.truthful import DifferentialPrivacy
+from shoal.series import SeriesKAnonymity
 
 __all__ = ["KINDS", "check", "from_parameters", "kind", "names"]
 
@@ -35,6 +36,7 @@ _LISTED: tuple[type[PromiseKind], ...] = (
     OfClusters,
     Composition,
     KWildcards,
+    SeriesKAnonymity,
 )
 #: the kinds of promises that are no models, by name
 KINDS = {kind.name: kind for kind in _LISTED}
@@ -62,11 +64,34 @@ def kind(name: str) -> type[Requirement]:
     return _ASKED[name] if name in _ASKED else models.MODELS[name]
 
 
-def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
-    """Decide a promise of a certificate again; raises KeyError where no kind of promises has its name."""
+def is_private(entry: PromiseEntry) -> bool:
+    """Return whether a promise of a certificate is differential privacy of all that is released.
+
+    Of a kind that nobody knows it is taken to be: nothing is then said that only the data tell.
+    """
+    try:
+        return _kind_of(entry).private
+    except KeyError:
+        return True
+
+
+def hides_among_k(entry: PromiseEntry) -> bool:
+    """Return whether a promise says among how many records values were exchanged, in classes that are not published."""
+    try:
+        return _kind_of(entry).hides_among_k
+    except KeyError:
+        return False
+
+
+def _kind_of(entry: PromiseEntry) -> type[PromiseKind]:
     # a model is a property of the table; of the same name there may be a promise that is more than that
     plain = entry.model in models.MODELS and (entry.strength is Strength.SYNTACTIC or entry.model not in KINDS)
-    known: type[PromiseKind] = models.MODELS[entry.model] if plain else KINDS[entry.model]
+    return models.MODELS[entry.model] if plain else KINDS[entry.model]
+
+
+def check(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+    """Decide a promise of a certificate again; raises KeyError where no kind of promises has its name."""
+    known = _kind_of(entry)
     try:
         promise = known.from_parameters(entry.parameters)
     except ParameterError as error:

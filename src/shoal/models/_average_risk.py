@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Mask, ReleaseModel, costs_of, occupied
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, ReleaseModel, costs_of, occupied
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -53,9 +53,14 @@ class AverageRisk(ReleaseModel):
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
-        "This is an average: individual records may be at much higher risk.",
+        "This is an average: single records may be at much higher risk.",
         SIZE_ALONE,
     )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a search may rely on."""
+        return replace(super(AverageRisk, self).capabilities, mean_risk=fraction(self.risk))
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
         result = occupied(classes, kept)

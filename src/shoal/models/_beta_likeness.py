@@ -57,7 +57,7 @@ class BetaLikeness(SensitiveModel):
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         PRIOR,
-        "A value may become less likely in a class, or be ruled out.",
+        "A value may become less likely in a group, or be ruled out.",
         REPLAY,
     )
 

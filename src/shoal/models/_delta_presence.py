@@ -52,8 +52,8 @@ class DeltaPresence(Model):
     name: ClassVar[str] = "delta-presence"
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
-        "The population table contains every person in the release and everybody else an intruder may consider.",
-        "Anybody in the population who matches no released record is known not to be in the release.",
+        "The population table contains every person in the release and everybody else whom others may consider.",
+        "Whoever matches no released record is known not to be in the release.",
     )
 
     def fit(self, arguments: Arguments) -> None:

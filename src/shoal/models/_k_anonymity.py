@@ -65,6 +65,8 @@ class KAnonymity(SizeModel):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    short: ClassVar[str] = "k"
+    label: ClassVar[str] = "people who look alike, at least"
     advice: ClassVar[str] = (
         "In everything that an outsider may know, every person looks like at least k - 1 others. Common "
         "choices: 3 among colleagues who signed an agreement, 5 for researchers, 11 or more for the public."
@@ -109,6 +111,8 @@ class ProbabilisticKAnonymity(SizeModel):
     """
 
     name: ClassVar[str] = "probabilistic-k-anonymity"
+    short: ClassVar[str] = "k"
+    label: ClassVar[str] = "people who look alike, at least"
     advice: ClassVar[str] = (
         "Nobody can be found with a chance of more than one in k. This is what methods that swap values "
         "between similar people promise."

@@ -57,8 +57,8 @@ class KMap(Model):
     shown_by_records: ClassVar[bool] = True
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
-        "The population table contains everybody an intruder may consider.",
-        "An intruder does not know which people in the population are in the release.",
+        "The population table contains everybody whom others may consider.",
+        "They do not know which people of the population are in the release.",
         SIZE_ALONE,
     )
 

@@ -63,8 +63,8 @@ class KMAnonymity(Model):
     name: ClassVar[str] = "k-m-anonymity"
     advice: ClassVar[str] = "An outsider who knows any m of a person's values still finds at least k people who fit."
     assumes: ClassVar[tuple[str, ...]] = (
-        "An intruder knows at most {m} of the quasi-identifiers of a person.",
-        "Sensitive values are not covered: all matching records may share one.",
+        "Others know at most {m} of the quasi-identifiers of a person.",
+        "Everyone who matches may have the same sensitive value.",
     )
 
     @property

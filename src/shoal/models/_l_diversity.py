@@ -54,12 +54,14 @@ class DistinctLDiversity(SensitiveModel):
 
     l: int = field(metadata=WHOLE)  # noqa: E741 - the name in the literature
     name: ClassVar[str] = "distinct-l-diversity"
+    short: ClassVar[str] = "l"
+    label: ClassVar[str] = "different values, at least"
     advice: ClassVar[str] = (
         "People who look alike must have at least l different secrets among them, so that finding a person's "
         "group does not give the secret away. 2 or 3 is usual."
     )
     shown_by_records: ClassVar[bool] = True
-    assumes: ClassVar[tuple[str, ...]] = (NOTHING_RULED_OUT, ANY_SHARE, MEANING, REPLAY)
+    assumes: ClassVar[tuple[str, ...]] = (KNOWN, NOTHING_RULED_OUT, ANY_SHARE, MEANING, REPLAY)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -116,6 +118,7 @@ class EntropyLDiversity(SensitiveModel):
         "Like l-diversity, but rare secrets count for less: the mix must be as uncertain as l equally likely values."
     )
     assumes: ClassVar[tuple[str, ...]] = (
+        KNOWN,
         NOTHING_RULED_OUT,
         "Uncertainty is an average over values: one value may still be likely if many others are present.",
         MEANING,
@@ -272,7 +275,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     def assumptions(self) -> tuple[str, ...]:
         ruled_out = "no value" if self.l <= 2 else "at most 1 value" if self.l == 3 else f"at most {self.l - 2} values"
-        return KNOWN, f"An intruder can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING, REPLAY
+        return KNOWN, f"They can rule out {ruled_out} of `{self.attribute}` for a person.", MEANING, REPLAY
 
     def _diversities(self, rows: Rows) -> Counts:
         """Return the greatest l per row for which ``r_1 < c (r_l + ...)``; the tails shrink as l grows."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shoal.errors import ParameterError
 from shoal.exact import Quantity, plain
-from shoal.guarantees import Check, Evidence, PromiseEntry, Requirement, Strength, syntactic
+from shoal.guarantees import Check, Counted, Evidence, PromiseEntry, Requirement, Strength, syntactic
 from shoal.kernels import Counts
 from shoal.kernels.screening import Proportions
 from shoal.schema import Schema
@@ -32,16 +32,13 @@ _WEAKER = (Fraction(27, 8), Fraction(9, 4), Fraction(3, 2))
 
 _MISWORDED = "the certificate's wording does not match its parameters"
 #: assumptions of many models
-KNOWN = "An intruder knows at most the columns declared as quasi-identifiers."
-NOTHING_RULED_OUT = "An intruder knows at most the columns declared as quasi-identifiers and cannot rule out any value."
-PRIOR = "Before seeing the release, an intruder believes that `{attribute}` is distributed as in the whole release."
-REPLAY = (
-    "An intruder does not run the method backwards: where classes were made by looking at sensitive values, which "
-    "classes there are can rule out values that the class itself leaves open."
-)
-SIZE_ALONE = "The size of a class says nothing about sensitive values: all its records may share one."
-ANY_SHARE = "Probabilities are not covered: one value may be far more frequent than the others."
-MEANING = "Meaning is not covered: different values may mean nearly the same."
+KNOWN = "Others know at most the quasi-identifiers of a person."
+NOTHING_RULED_OUT = "Beforehand, they cannot rule out any value of `{attribute}`."
+PRIOR = "Beforehand, they expect `{attribute}` to be distributed as in the whole release."
+REPLAY = "They do not run the method backwards: which groups it made may rule out values that a group leaves open."
+SIZE_ALONE = "Everyone in a group may have the same sensitive value, where no other promise limits it."
+ANY_SHARE = "One value may be far more frequent in a group than the others."
+MEANING = "Different values may mean nearly the same."
 
 
 class Scope(IntEnum):
@@ -91,6 +88,8 @@ class Capabilities:
     #: Whether the model bounds the probability of finding a record and nothing else, so that exchanging values at
     #: random inside classes keeps it.
     linkage: bool = False
+    #: The mean risk of re-identification that the model bounds; None where it bounds none.
+    mean_risk: Fraction | None = None
 
     @property
     def about_population(self) -> bool:
@@ -193,7 +192,7 @@ class Model(Requirement):
         data, wanted = evidence.data(entry), self.capabilities
         classes = evidence.classes(data, sensitive=wanted.sensitive, population=wanted.population)
         # where every released record is of a person of its own, records are persons
-        alone = all(step["persons"] == step["records"] for step in evidence.steps("counted"))
+        alone = all(step.persons == step.records for step in evidence.steps(Counted))
         if entry.unit == "person" and not alone:
             return [self._check_persons(entry, evidence, classes)]
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
@@ -220,7 +219,7 @@ class Model(Requirement):
         data = evidence.data(entry)
         # where quasi-identifiers are released as they are, promises hold for records as well
         if not self.shown_by_records and data.class_column is None:
-            said = "it counts persons, whom the release does not show: on the publisher's word"
+            said = "it counts persons, whom the release does not show"
             return self._found(entry, True, said, shown=False)
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         if failing:
@@ -229,7 +228,7 @@ class Model(Requirement):
         if not 1 <= self.capabilities.minimal_class_size <= evidence.counting(data.quasi_identifiers).crowd:
             return self._found(entry, False, "the certificate's count of persons contradicts it")
         shown = "have enough records" if self.shown_by_records else "keep it if records are counted"
-        detail = f"all {len(classes):,} classes {shown}; how many persons they belong to, on the publisher's word"
+        detail = f"all {len(classes):,} classes {shown}; how many persons they belong to, the release does not show"
         return self._found(entry, True, detail)
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
@@ -245,16 +244,15 @@ class Model(Requirement):
         return self._found(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
-        """Return whether a promise says what the model means; sentences of another version are not compared."""
+        """Return whether a promise says what the model means."""
         promise = syntactic(self, evidence.words(evidence.data(entry)))
         if entry.neighbours is not None or entry.unit != promise.unit or entry.strength is not Strength.SYNTACTIC:
             return False
         statements = {promise.statement}
         if entry.file:
             statements.add(f"In {entry.file}: {promise.statement[:1].lower()}{promise.statement[1:]}")
-        assumptions = (*promise.assumptions, *evidence.plan.method.caveats)
-        worded = entry.statement in statements and entry.assumptions == assumptions
-        return worded or not evidence.certificate.same_wording
+        assumptions = (*promise.assumptions, *evidence.plan.caveats)
+        return entry.statement in statements and entry.assumptions == assumptions
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -83,6 +83,8 @@ class TCloseness(SensitiveModel):
     t: Number = field(metadata=within("[0, 1]"))
     distance: Distance | None = field(default=None, metadata=optional(one_of(*get_args(Distance))))
     name: ClassVar[str] = "t-closeness"
+    short: ClassVar[str] = "t"
+    label: ClassVar[str] = "closeness, at most"
     advice: ClassVar[str] = (
         "In every group the secrets are distributed nearly as in the whole table, so that belonging to a "
         "group says little: 0 means nothing at all, 1 everything. 0.1 to 0.3 is usual."
@@ -90,7 +92,7 @@ class TCloseness(SensitiveModel):
     assumes: ClassVar[tuple[str, ...]] = (
         KNOWN,
         "The distribution of `{attribute}` in the whole release may become public.",
-        "A rare value may still be several times as likely in a class as in the whole release.",
+        "A rare value may still be several times as likely in a group as in the whole release.",
         REPLAY,
     )
 

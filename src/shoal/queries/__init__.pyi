@@ -3,13 +3,14 @@
 from ._accounts import Receipt as Receipt
 from ._accounts import Standing as Standing
 from ._accounts import entry_text as entry_text
-from ._filters import FilterError as FilterError
 from ._look_up import LookUp as LookUp
+from ._loss import SAMPLED as SAMPLED
 from ._loss import Loss as Loss
 from ._loss import Prospect as Prospect
 from ._loss import attained_epsilon as attained_epsilon
 from ._loss import budget_of as budget_of
 from ._loss import numeric_epsilon as numeric_epsilon
+from ._loss import of_population as of_population
 from ._loss import prospects as prospects
 from ._query import Accuracy as Accuracy
 from ._query import Answer as Answer
@@ -30,6 +31,11 @@ from .client import BudgetSpent as BudgetSpent
 from .client import Client as Client
 from .client import LedgerError as LedgerError
 from .client import NotAnswered as NotAnswered
+from .counts import CountsOverTime as CountsOverTime
+from .counts import PeriodCount as PeriodCount
+from .drafting import PaidDraft as PaidDraft
+from .drafting import draft_paid as draft_paid
+from .drafting import starting_schema as starting_schema
 from .ledger import Ledger as Ledger
 from .session import Session as Session
 from .vault import Vault as Vault

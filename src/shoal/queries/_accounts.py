@@ -9,9 +9,9 @@ from typing import Any
 
 from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries._charges import Charges
-from shoal.queries._conditions import EVERYBODY, Region, from_json, to_json
 from shoal.queries._loss import Loss
 from shoal.queries._unit import RECORD, Unit
+from shoal.schema.conditions import EVERYBODY, Region, from_json, to_json
 
 WHOLE = "*"
 """The account of the table itself: what all analysts together may spend, in case they share their answers."""
@@ -64,7 +64,9 @@ class Accounts:
         self._accounts: dict[str, Budgeted] = {}
         #: whose losses are counted
         self.unit = RECORD
-        #: a keyed digest of what the table looked like when somebody last said that it is the one
+        #: how many versions of the table have begun; only questions to the last one are charged by value
+        self.version = 0
+        #: a keyed digest of the columns that the table had when somebody last said that it is the one
         self.table: str | None = None
         #: the entries whose releases are known to have been written
         self.written: set[int] = set()
@@ -88,27 +90,36 @@ class Accounts:
 
     def in_measure(self, budget: Loss) -> Loss:
         """Return a budget in the terms of that of the whole table, if that is known yet."""
-        if WHOLE not in self._accounts or bool(budget.rho_units) == self._in_rho:
+        if WHOLE not in self._accounts or bool(budget.rho_units) == self.in_rho:
             return budget
-        if not self._in_rho:
+        if not self.in_rho:
             raise ParameterError("this ledger counts epsilon, so it cannot hold a budget in rho.")
         return Loss.within_both(budget.epsilon, budget.delta)
 
     @property
-    def _in_rho(self) -> bool:
+    def in_rho(self) -> bool:
+        """Whether rho is added up, and not epsilon."""
         return self.account(WHOLE).budget.rho_units > 0
 
     def price(self, loss: Loss) -> Loss:
         """Return what a loss counts in the terms of the budget: of rho, or of epsilon."""
-        if loss.rho_units and not self._in_rho:
+        if loss.rho_units and not self.in_rho:
             raise ParameterError(
                 "this budget counts epsilon, so nothing can be paid for in rho.", hint="ask with `epsilon`"
             )
-        return loss.concentrated() if self._in_rho and not loss.rho_units else loss
+        return loss.concentrated() if self.in_rho and not loss.rho_units else loss
 
     def tokens(self) -> dict[str, str]:
         """Return whose token each digest is."""
         return {account.token: name for name, account in self._accounts.items() if account.token is not None}
+
+    def charged_region(self, region: Region, version: int | None) -> Region:
+        """Return whom a question is charged to: by value in the version that is open, else everybody.
+
+        A person may have another value in each version. What was charged by value before the open version began was
+        folded into everybody's charge; what an older copy is asked afterwards is charged to everybody as well.
+        """
+        return region if version is not None and version == self.version else EVERYBODY
 
     def check(self, name: str, loss: Loss, region: Region) -> None:
         """Refuse a spending that the analyst's budget or that of the whole table does not allow."""
@@ -134,6 +145,10 @@ class Accounts:
             loss, region = loss_of(entry), from_json(entry["region"])
             for owner in {entry["account"], WHOLE}:
                 self.account(owner).charges.charge(loss, region)
+        elif event == "version":
+            for account in self._accounts.values():
+                account.charges.fold()
+            self.version += 1
         elif event == "unit":
             unit = Unit.of_entry(entry)
             # what was spent before would count in another unit
@@ -154,6 +169,7 @@ class Accounts:
         return {
             "unit": self.unit.entry(),
             "table": self.table,
+            "version": self.version,
             "written": sorted(self.written),
             "accounts": [[name, one.to_json()] for name, one in self._accounts.items()],
         }
@@ -163,12 +179,12 @@ class Accounts:
         """Return the state that `to_json` wrote."""
         accounts = cls()
         accounts.unit, accounts.table = Unit.of_entry(data["unit"]), data["table"]
-        accounts.written = set(data["written"])
+        accounts.version, accounts.written = int(data["version"]), set(data["written"])
         accounts._accounts = {name: Budgeted.of_json(one) for name, one in data["accounts"]}
         return accounts
 
     def _set_budget(self, name: str, budget: Loss) -> None:
-        if WHOLE in self._accounts and bool(budget.rho_units) != self._in_rho:
+        if WHOLE in self._accounts and bool(budget.rho_units) != self.in_rho:
             raise LedgerError("the ledger changes what it counts after counting has begun.")
         if name in self._accounts:
             self._accounts[name].budget = budget
@@ -184,8 +200,16 @@ class VolatileLedger:
         for name in (WHOLE, account):
             self._accounts.apply(budget_entry(name, budget))
 
-    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+    def begin_version(self) -> int:
         with self._lock:
+            self._accounts.apply(VERSION_ENTRY)
+            return self._accounts.version
+
+    def spend(
+        self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "", version: int | None = None
+    ) -> Receipt:
+        with self._lock:
+            region = self._accounts.charged_region(region, version)
             self._accounts.check(account, loss, region)
             self._accounts.apply(spend_entry(account, loss, region, query))
             self._number += 1
@@ -198,6 +222,10 @@ class VolatileLedger:
     def standing(self, account: str) -> Standing:
         with self._lock:
             return self._accounts.standing(account)
+
+
+VERSION_ENTRY = {"event": "version"}
+"""The entry with which a version of the table begins."""
 
 
 def loss_of(entry: Mapping[str, Any]) -> Loss:
@@ -232,7 +260,9 @@ def entry_text(content: Mapping[str, Any]) -> str:
         case "unit":
             return f"budgets count the privacy loss of {Unit.of_entry(content)}"
         case "table":
-            return "the table was identified by its columns and number of records"
+            return "the table was identified by the names of its columns"
+        case "version":
+            return "a new version of the table began; what was spent counts for everybody in it"
         case "written":
             return f"the release of entry {content['entry']} was written to {content['name']}"
         case "token":

@@ -147,7 +147,7 @@ _LARGEST = (1 << 63) - 1
 
 
 # raised whenever the same entries add up to other accounts: what an older version kept is then added up again
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.queries._conditions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 from shoal.queries._loss import LARGEST_UNITS, Loss
+from shoal.schema.conditions import EVERYBODY, FIRST, LAST, Cut, Ranges, Region, Texts, ValueSet
 
 # beyond these many slots an attribute is not divided further; what shares a slot is charged together
 LARGEST_RANGES = 1 << 12
@@ -31,8 +31,10 @@ class Charges:
     seed 000, and basic composition). So what is spent is the largest such sum over all x. Here it is bounded from
     above: for one attribute A, charge each value of A with the loss of every query whose region admits the value; the
     largest charge bounds every x; the smallest of these bounds over all attributes is `spent`. Queries that one
-    attribute tells apart cost the maximum; others cost the sum. The same holds of rho, whose sums may be chosen as the
-    answers come as long as they stay below the budget on every path (Feldman and Zrnic 2021, Theorem 4.3).
+    attribute tells apart cost the maximum; others cost the sum. All this is about one version of the table, in which a
+    record has one value of A: before queries about another version are charged by value, `fold` charges everybody. The
+    same holds of rho, whose sums may be chosen as the answers come as long as they stay below the budget on every path
+    (Feldman and Zrnic 2021, Theorem 4.3).
 
     Notes
     -----
@@ -50,6 +52,15 @@ class Charges:
     def __init__(self) -> None:
         self._everybody = np.zeros(3, dtype=np.int64)
         self._lines: dict[str, _Line] = {}
+
+    def fold(self) -> None:
+        """Charge everybody with the largest charges, for a new version of the table begins.
+
+        Whoever had one value in the last version may have any in the next: no person lost more than `spent`, of
+        epsilon, delta and rho apart.
+        """
+        self._everybody = np.array(self._after(Loss(), EVERYBODY), dtype=np.int64)
+        self._lines = {}
 
     @property
     def spent(self) -> Loss:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.kernels import Mask
-from shoal.queries._conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
+from shoal.schema.conditions import FIRST, LAST, And, Condition, Cut, In, Not, Ranges, Texts
 
 # 2^32 records of 2^31 units each still add up in 64 bits
 LARGEST_UNITS = 1 << 31
@@ -128,8 +128,11 @@ class Tallies(ABC):
     """How many records have which value, for whoever can say which values the records have that are meant."""
 
     @abstractmethod
-    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
-        """Return values of a column with the number of records of each; None: each is one record's."""
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole]:
+        """Return values of a column, with the number of records that are meant of each.
+
+        All values are there whatever the condition selects, so that the same work is done whatever matches.
+        """
 
     def tally(self, where: Condition | None, attribute: str, scale: Scale) -> list[int]:
         """Return how many records lie at each unit."""
@@ -151,14 +154,14 @@ class Tallies(ABC):
         found = [*_tally(column.values, counts, missing + 1), 0]
         return [found[missing if value is None else column.places.get(value, missing + 1)] for value in values]
 
-    def _present(self, where: Condition | None, attribute: str) -> tuple[NDArray[np.float64], Whole | None]:
-        """Return what `chosen` does, without missing numbers."""
+    def _present(self, where: Condition | None, attribute: str) -> tuple[NDArray[np.float64], Whole]:
+        """Return what `chosen` does, with 0 of some number for each missing one."""
         column, counts = self.chosen(where, attribute)
         present = ~np.isnan(column.values)
-        return column.values[present], None if counts is None else counts[present]
+        return np.where(present, column.values, 0.0), counts * present
 
 
-def _tally(places: NDArray[Any], counts: Whole | None, length: int) -> list[int]:
+def _tally(places: NDArray[Any], counts: Whole, length: int) -> list[int]:
     """Return how many records have each place; counts below 2^53 are exact as floats."""
     return [int(n) for n in np.bincount(places, weights=counts, minlength=length)]
 
@@ -176,7 +179,7 @@ class Cube(Tallies):
 
     Examples
     --------
-    >>> from shoal.queries._conditions import In, Ranges
+    >>> from shoal.schema.conditions import In, Ranges
     >>> cube = Cube({"age": Numbers(np.array([31.0, 45, 78]))}, np.array([2, 5, 1]))
     >>> cube.count(In("age", Ranges((((40, 0), (50, 0)),))))
     5
@@ -205,20 +208,17 @@ class Cube(Tallies):
 
     def count(self, where: Condition | None) -> int:
         """Return the number of records."""
-        return int(self.counts[self.mask(where)].sum())
+        return int((self.counts * self.mask(where)).sum())
 
     def total(self, where: Condition | None, attribute: str, scale: Scale) -> tuple[int, int]:
         """Return the sum of an attribute in units, and the number of records that have it."""
         numbers, counts = self._present(where, attribute)
-        assert counts is not None  # noqa: S101
         return int((scale.units(numbers) * counts).sum()), int(counts.sum())
 
-    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
-        column, mask = self.columns[attribute], self.mask(where)
-        if column.values.shape == self.counts.shape:
-            return column.having(column.values[mask]), self.counts[mask]
-        others = tuple(i for i, length in enumerate(column.values.shape) if length == 1)
-        counts = np.where(mask, self.counts, 0).sum(axis=others)
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole]:
+        column, counts = self.columns[attribute], self.counts * self.mask(where)
+        if column.values.shape != self.counts.shape:
+            counts = counts.sum(axis=tuple(i for i, length in enumerate(column.values.shape) if length == 1))
         return column.having(column.values.reshape(-1)), counts.reshape(-1)
 
     def sums(self, cells: NDArray[np.intp], units: Whole) -> tuple[Whole, Whole]:

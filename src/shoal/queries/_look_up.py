@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import FilterError, ParameterError, SchemaError
 from shoal.exact import Number
 from shoal.mechanisms import (
     AbsoluteDistance,
@@ -20,7 +20,6 @@ from shoal.mechanisms import (
     Refinement,
     TaxonomyDistance,
 )
-from shoal.queries._conditions import Texts
 from shoal.queries._query import (
     CONFIDENCE,
     Accuracy,
@@ -38,7 +37,7 @@ from shoal.queries._query import (
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import FilterError
+from shoal.schema.conditions import Texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

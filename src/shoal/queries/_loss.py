@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from shoal.errors import MissingExtraError, ParameterError
-from shoal.exact import Number, rational
+from shoal.exact import STARTING_BITS, Number, ball, positive, rational, round_up, working_precision
+from shoal.guarantees import concentrated
 from shoal.mechanisms import DiscreteGaussian, Laplace
 
 Measure = Literal["epsilon", "zcdp"]
@@ -25,6 +26,8 @@ LEAST_DELTA = 2
 # of either part: an epsilon of 10^6, a delta of 1; 64-bit sums of two amounts cannot overflow
 LARGEST_UNITS = 10**18
 LONGEST = 64
+# of numerators and denominators: 64 digits have 213 bits
+LARGEST_BITS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,12 @@ class Loss:
             )
         return cls(math.ceil(epsilon * EPSILON_UNITS), math.ceil(min(delta, Fraction(1)) * DELTA_UNITS))
 
+    @classmethod
+    def at_least_rho(cls, rho: Fraction, delta: Fraction = Fraction(0)) -> Loss:
+        """Return the smallest loss in whole units that covers an exact rho in (0, 10^6] and delta in [0, 1]."""
+        covered = cls.at_least(rho, delta)
+        return cls(0, covered.delta_units, covered.epsilon_units)
+
     @property
     def epsilon(self) -> Fraction:
         """Epsilon as an exact number."""
@@ -139,8 +148,7 @@ class Loss:
         What is (epsilon, delta)-differentially private is delta-approximately rho-concentrated with rho = epsilon^2 / 2
         (Bun and Steinke 2016, Prop. 1.4 and section 8), and with rho = epsilon, since no divergence is above epsilon.
         """
-        rho = min(self.epsilon**2 / 2, self.epsilon)
-        return Loss(0, self.delta_units, self.rho_units + math.ceil(rho * EPSILON_UNITS))
+        return Loss(0, self.delta_units, self.rho_units + math.ceil(concentrated(self.epsilon) * EPSILON_UNITS))
 
     @property
     def delta(self) -> Fraction:
@@ -187,7 +195,10 @@ def written(value: Number, name: str) -> Fraction:
     """Return the number that the user wrote, if it is short: amounts come over the network."""
     if len(str(value)) > LONGEST:
         raise ParameterError(f"`{name}` must be a finite number of at most {LONGEST} characters.")
-    return rational(value, name)
+    exact = rational(value, name)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > LARGEST_BITS:
+        raise ParameterError(f"`{name}` must be 0, or between 1e-150 and 1e150 in size.")
+    return exact
 
 
 def _decimal(units: int, places: int) -> str:
@@ -265,6 +276,40 @@ def attained_epsilon(spent: Loss, delta: Fraction) -> Fraction | None:
         else:
             too_little = middle
     return enough * _STEP
+
+
+def of_population(epsilon: Fraction, delta: Fraction, rate: Number) -> tuple[float, Fraction]:
+    """Return what a member of the population loses where the table is a secret sample, epsilon rounded up.
+
+    Guarantee
+    ---------
+    If a record of the population is in the table with a probability of at most ``rate``, independently of all others,
+    and what is told of the table is (epsilon, delta)-private, add or remove one record, then it is (ln(1 + rate
+    (e^epsilon - 1)), rate delta)-private for the population [LQS10 Thm 1], in the standard sense. Only a total may be
+    converted so, once: two releases that are converted apart do not add up.
+
+    Examples
+    --------
+    >>> of_population(Fraction(1), Fraction(1, 10**6), "0.1")
+    (0.15856507874042913, Fraction(1, 10000000))
+    """
+    share = positive(rate, "rate", "of_population")
+    if share > 1:
+        raise ParameterError(f"`rate` must be in (0, 1]; got {rate}.")
+    with working_precision(STARTING_BITS):
+        amplified = min(round_up((ball(share) * ball(epsilon).expm1()).log1p()), round_up(ball(epsilon)))
+    return amplified, share * delta
+
+
+SAMPLED = (
+    "all records or persons, whichever the account counts, were drawn independently, with a probability of at most the "
+    "rate (households that are drawn whole are not)",
+    "nobody outside knows who was drawn",
+    "nothing else was released of this sample, with or without differential privacy",
+    "the sizes of parts of the sample were not fixed beforehand, as proportional allocation does",
+    "the standard definition is meant: a set of outcomes, not each by itself",
+)
+"""What must hold for `of_population`."""
 
 
 def numeric_epsilon(spendings: Iterable[Loss], delta: Fraction) -> float:

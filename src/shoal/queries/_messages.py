@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from shoal.errors import ParameterError
 from shoal.mechanisms import CategoricalPrior, NumericPrior, Prior
 from shoal.queries._look_up import LookUp
 from shoal.queries._loss import Loss, written
@@ -15,6 +18,10 @@ from shoal.queries._query import Accuracy, Answer, Query
 from shoal.queries._statistics import Count, Histogram, Mean, Quantile, Sum
 
 Number = Annotated[str, Field(max_length=64)] | int | float
+LARGEST_PRIOR = 4096
+"""Masses of a prior; the page of a look-up with 64 columns at once is kept short by the size of a request."""
+LARGEST_DENOMINATOR = 1 << 1024
+"""The common denominator of the masses of a prior."""
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Filter = Annotated[str, Field(max_length=4096)] | None
 
@@ -30,22 +37,22 @@ class NumericPriorMessage(_Message):
     kind: Literal["numbers"] = "numbers"
     start: Number
     step: Number
-    masses: Annotated[list[Number], Field(min_length=1, max_length=100_000)]
+    masses: Annotated[list[Number], Field(min_length=1, max_length=LARGEST_PRIOR)]
 
     def prior(self) -> Prior:
         """Return the prior value."""
-        return NumericPrior(start=_exact(self.start), step=_exact(self.step), masses=[_exact(m) for m in self.masses])
+        return NumericPrior(start=_exact(self.start), step=_exact(self.step), masses=_masses(self.masses))
 
 
 class CategoricalPriorMessage(_Message):
     """A probability for each value."""
 
     kind: Literal["texts"] = "texts"
-    masses: Annotated[dict[str, Number], Field(min_length=1, max_length=100_000)]
+    masses: Annotated[dict[str, Number], Field(min_length=1, max_length=LARGEST_PRIOR)]
 
     def prior(self) -> Prior:
         """Return the prior value."""
-        return CategoricalPrior({value: _exact(mass) for value, mass in self.masses.items()})
+        return CategoricalPrior(dict(zip(self.masses, _masses(self.masses.values()), strict=True)))
 
 
 PriorMessage = Annotated[NumericPriorMessage | CategoricalPriorMessage, Field(discriminator="kind")]
@@ -240,6 +247,20 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def _exact(value: str | int | float) -> str:
-    """Return a number as text, refused where it could not be read cheaply."""
-    return str(written(value, "prior"))
+def _exact(value: str | int | float) -> Fraction:
+    """Return a number of a prior, refused where it could not be computed with cheaply."""
+    return written(value, "prior")
+
+
+def _masses(values: Iterable[str | int | float]) -> list[Fraction]:
+    """Return the masses of a prior, refused where their common denominator is large."""
+    masses, denominator = [], 1
+    for value in values:
+        masses.append(_exact(value))
+        denominator = math.lcm(denominator, masses[-1].denominator)
+        if denominator > LARGEST_DENOMINATOR:
+            raise ParameterError(
+                "the masses of a prior need a common denominator that is too large.",
+                hint="write them as decimals of the same length, or as whole numbers",
+            )
+    return masses

@@ -13,18 +13,17 @@ from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from shoal.errors import ParameterError, SchemaError
+from shoal.errors import FilterError, ParameterError, SchemaError
 from shoal.exact import Number, fraction
 from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import DiscreteGaussian, Laplace, RandomSource
-from shoal.queries._conditions import Region
 from shoal.queries._cubes import LARGEST_UNITS, Scale
-from shoal.queries._filters import normal
 from shoal.queries._loss import Loss, written
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import FilterError
+from shoal.schema.conditions import Region
+from shoal.schema.filters import normal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

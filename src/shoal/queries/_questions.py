@@ -19,14 +19,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from shoal.errors import ParameterError
+from shoal.errors import FilterError, ParameterError
 from shoal.exact import Number
 from shoal.mechanisms import NumericPrior, Prior
 from shoal.queries._look_up import LookUp
 from shoal.queries._query import Answer, Query
 from shoal.queries._statistics import Count, Histogram, Mean, Noise, Quantile, Sum
 from shoal.schema import Kind
-from shoal.tables import Filter, FilterError, filter_text
+from shoal.tables import Filter, filter_text
 
 
 class Questions(ABC):

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from shoal.errors import SchemaError
 from shoal.kernels import Mask
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.queries._conditions import And, Condition, In, Not, Ranges, attributes
 from shoal.queries._cubes import (
     Codes,
     Column,
@@ -30,6 +29,7 @@ from shoal.queries._cubes import (
 )
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Kind, Schema
+from shoal.schema.conditions import And, Condition, In, Not, Ranges, attributes
 from shoal.schema.rules import text
 from shoal.tables import RecordStore, Selection, Table
 
@@ -92,8 +92,9 @@ class ExactFigures(Protocol):
 class MemoryRecords(Tallies):
     """Records in memory, column by column, and counted by the columns that filters look at.
 
-    A filter on columns with at most ``most_cells`` combinations of values is answered from a cube of counts, made for
-    the first such filter; any other filter looks at all records.
+    The same work is done whatever a filter selects: values are multiplied by 0 or 1, never picked. A filter on columns
+    with at most ``most_cells`` combinations of values is answered from a cube of counts, made for the first such
+    filter; any other filter looks at all records.
     """
 
     def __init__(self, table: Table, *, most_cells: int = LARGEST_CUBE) -> None:
@@ -124,16 +125,26 @@ class MemoryRecords(Tallies):
             return cube.count(where)
         return int(np.count_nonzero(holds(where, self._columns)))
 
+    def names(self, identifier: str) -> pa.StringArray:
+        """Return the identifiers of all records, in the order of `holding`: an engine may hand them out in another."""
+        column = self._columns.get(identifier)
+        return self._identifiers[identifier] if column is None else text(pa.array(column.values))
+
+    def holding(self, where: Condition | None) -> Mask:
+        """Return for which records a condition holds."""
+        return np.ones(self._size, np.bool_) if where is None else holds(where, self._columns)
+
     def total(self, where: Condition | None, attribute: str, scale: Scale) -> tuple[int, int]:
         names = attributes(where)
         cube = self._cube(names)
         if cube is not None:
             mask, key = cube.mask(where), (names, attribute, scale)
             sums, counts = self._sums.get(key, lambda: self._summed(cube, *key))
-            return int(sums[mask].sum()), int(counts[mask].sum())
+            return int((sums * mask).sum()), int((counts * mask).sum())
         units, present = self._in_units(attribute, scale)
-        chosen = units[present if where is None else present & holds(where, self._columns)]
-        return int(chosen.sum()), chosen.size
+        # multiplied, not picked: the time must not tell how many match
+        chosen = present if where is None else present & holds(where, self._columns)
+        return int((units * chosen).sum()), int(np.count_nonzero(chosen))
 
     def value_of(self, identifier: str, person: str, attribute: str) -> str | float | None:
         # every record is compared, so the time does not tell where the person stands
@@ -146,12 +157,13 @@ class MemoryRecords(Tallies):
             return None if np.isnan(own) else float(own)
         return next((value for value, code in column.places.items() if code == own), None)
 
-    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole | None]:
+    def chosen(self, where: Condition | None, attribute: str) -> tuple[Column, Whole]:
         cube = self._cube(attributes(where) | {attribute})
         if cube is not None:
             return cube.chosen(where, attribute)
         column = self._columns[attribute]
-        return (column if where is None else column.having(column.values[holds(where, self._columns)])), None
+        selected = np.ones(self._size, np.bool_) if where is None else holds(where, self._columns)
+        return column, selected.astype(np.int64)
 
     def _cube(self, names: frozenset[str]) -> Cube | None:
         """Return the cube of some columns, unless it has too many cells."""

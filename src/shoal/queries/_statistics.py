@@ -13,9 +13,7 @@ from typing import ClassVar, Literal
 from shoal.errors import ParameterError
 from shoal.exact import Number
 from shoal.mechanisms import NumericPrior, OptimalBoxNoise, OptimalNoise, PermuteAndFlip, RandomSource, Refinement
-from shoal.queries._conditions import Condition, region
 from shoal.queries._cubes import Scale
-from shoal.queries._filters import parse
 from shoal.queries._loss import written
 from shoal.queries._query import (
     CONFIDENCE,
@@ -37,6 +35,8 @@ from shoal.queries._query import (
 from shoal.queries._records import ExactFigures
 from shoal.queries._unit import RECORD, Unit
 from shoal.schema import Attribute, Kind, Missing, Schema
+from shoal.schema.conditions import Condition, region
+from shoal.schema.filters import parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -84,8 +85,14 @@ def make_key(path: Path) -> bytes:
 
 def read_key(path: Path) -> bytes:
     """Return the secret key of a file."""
-    with usable(f"the key `{path.name}` of the ledger cannot be read"):
-        secret = path.read_bytes()
+    with usable(f"the key `{path.name}` of the ledger cannot be read"), path.open("rb") as stream:
+        is_shared = sys.platform != "win32" and os.fstat(stream.fileno()).st_mode & 0o077
+        secret = stream.read(KEY_BYTES + 1)
+    if is_shared:
+        raise LedgerUnusable(
+            f"others may read or change the key `{path.name}` of the ledger, and with it the ledger.",
+            hint="let only its owner do so: chmod 600; if somebody may have read it, make a new ledger",
+        )
     if len(secret) != KEY_BYTES:
         raise LedgerError(f"the key `{path.name}` of the ledger must be {KEY_BYTES} bytes.")
     return secret
@@ -210,14 +217,14 @@ class Anchor:
     def lock(self) -> Iterator[None]:
         """Hold the only right to write, among all processes."""
         end = time.monotonic() + PATIENCE
-        while not _try_lock(self._file):
+        while not try_lock(self._file):
             if time.monotonic() > end:
                 raise LedgerUnusable("another process holds the ledger.", hint="wait for it, or stop it")
             time.sleep(0.0005)
         try:
             yield
         finally:
-            _unlock(self._file)
+            unlock(self._file)
 
     def _code(self, text: str) -> str:
         return hmac.new(self._key, b"head " + text.encode(), hashlib.sha256).hexdigest()
@@ -228,7 +235,7 @@ try:
 except ImportError:  # Windows
     import msvcrt
 
-    def _try_lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
         try:
             # a byte beyond the record, which nobody reads
             os.lseek(file, SIZE, os.SEEK_SET)
@@ -237,18 +244,18 @@ except ImportError:  # Windows
             return False
         return True
 
-    def _unlock(file: int) -> None:
+    def unlock(file: int) -> None:
         os.lseek(file, SIZE, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
 
 else:
 
-    def _try_lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
 
-    def _unlock(file: int) -> None:
+    def unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)

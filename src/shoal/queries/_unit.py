@@ -10,9 +10,9 @@ from typing import Any
 from shoal.errors import LedgerError, ParameterError
 from shoal.guarantees import Cost, Neighbours
 from shoal.mechanisms import RandomSource, record_delta
-from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.schema import Schema
+from shoal.schema.conditions import EVERYBODY, Region
 from shoal.tables import Table, at_most
 
 
@@ -24,10 +24,11 @@ class Unit:
     ---------
     An answer that costs (epsilon, delta) is computed at (epsilon / records, delta (e^(epsilon / records) - 1) /
     (e^epsilon - 1)) for one record (`shoal.mechanisms.record_delta`), hence (epsilon, delta)-private for neighbours
-    that add or remove one person with all records. The draw of the records is the same for all answers of a session,
-    and another one after a restart: each answer by itself, and by composition all of them, keep the promise.
+    that add or remove one person with all records. The draw of the records is the same for all answers of a session, or
+    of a version of the table in a vault, and another one in the next: each answer by itself, and by composition all
+    of them, keep the promise.
 
-    A person may have records in groups that a filter tells apart, and other ones after a restart. So answers about
+    A person may have records in groups that a filter tells apart, and other ones in the next version. So answers about
     persons add up, whatever they are about; only look-ups by the person column touch nobody else.
 
     Where neighbours replace x by y, an answer about x alone or y alone costs one removal, and one about both of them

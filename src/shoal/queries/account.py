@@ -22,7 +22,7 @@ from shoal.errors import (
 )
 from shoal.exact import Number
 from shoal.guarantees import CERTIFICATE, AccountEntry, BudgetEntry
-from shoal.methods.brief import Brief
+from shoal.plan import Plan
 from shoal.queries._accounts import WHOLE, Receipt, Standing
 from shoal.queries._loss import Loss, Measure, budget_of
 from shoal.queries._store import Entry
@@ -61,8 +61,10 @@ class Account:
     -----------
     Everything that is published about these people with randomness is paid from this account: another account, or a
     release without one, is not noticed; nor can any account count what releases without differential privacy tell.
-    Releases keep what they promise. The table is recognised by the names of its columns and the number of its records:
-    enough to notice a wrong file, not a change of cells, and no protection against somebody who wants to deceive.
+    Releases keep what they promise. The table may change: releases are charged to everybody, and questions by value
+    only within one version of the table (:meth:`shoal.queries.ledger.Ledger.begin_version`). It is recognised by the
+    names of its columns alone; what is in it decides nothing here, for a refusal would tell of it unpaid. A person has
+    at most one record in each version, or a key that stays the same.
 
     Examples
     --------
@@ -169,12 +171,16 @@ class Account:
             ledger.set_budget(WHOLE, budget)
 
     def follow(self, table: Table) -> None:
-        """Say that the table has changed and is still about the same people; what was spent stays spent."""
+        """Say that the table has changed and is still about the same people, which begins a new version of it.
+
+        What was spent stays spent, and counts for everybody from now on: a person may have other values than before.
+        """
         with self.inspected() as ledger:
             check_bound(ledger, table, again=True)
+            ledger.begin_version()
             ledger.bind(*_looks(table))
 
-    def bill(self, plan: Brief, table: Table) -> Bill:
+    def bill(self, plan: Plan, table: Table) -> Bill:
         """Return what a release by a plan will cost, and refuse it now if the account does not allow it.
 
         Raises
@@ -186,7 +192,7 @@ class Account:
         """
         with self.inspected() as ledger:
             check_bound(ledger, table)
-            loss = ledger.price(_loss(plan, ledger.unit))
+            loss = _loss(plan, ledger)
             bill = Bill(account=self, loss=loss, unit=ledger.unit, text=f"{RELEASE} by {plan.method.name}")
             with bill.refused():
                 ledger.check_budget(WHOLE, bill.loss)
@@ -275,25 +281,23 @@ def check_bound(ledger: Ledger, table: Table, *, again: bool = False) -> None:
         whose = "every record as a separate person" if column is None else f"persons identified by `{column}`"
         problems.append(f"the account counts the privacy loss of {ledger.unit}; the schema of this table has {whose}.")
     if not again and not ledger.bound_to(*_looks(table)):
-        problems.append(
-            "this is not the table that the account was made for: the number of records or the names of columns differ."
-        )
+        problems.append("this is not the table that the account was made for: the names of its columns differ.")
     if problems:
         raise ParameterError(
             problems,
-            hint="use the account of this table; if the table has changed, say so with `shoal account follow`: what "
+            hint="use the account of this table; if its columns have changed, say so with `shoal account follow`: what "
             "was spent stays spent",
         )
 
 
 def _looks(table: Table) -> tuple[str, ...]:
-    """Return what a table is recognised by: it must not depend on how the records are typed or ordered."""
-    return (str(table.count() + table.left_out), *sorted(table.columns))
+    """Return what a table is recognised by: nothing that depends on the records."""
+    return tuple(sorted(table.columns))
 
 
-def _loss(plan: Brief, unit: Unit) -> Loss:
+def _loss(plan: Plan, ledger: Ledger) -> Loss:
     """Return what a release costs in the account's own terms."""
-    cost = plan.cost
+    cost, unit = plan.cost, ledger.unit
     if cost is None:
         raise ParameterError(
             f"an account cannot charge for this release by method `{plan.method.name}`: as requested, it promises no "
@@ -309,7 +313,7 @@ def _loss(plan: Brief, unit: Unit) -> Loss:
             f"promises less, for neighbours that {cost.neighbours.value}.",
             hint="make the account with --neighbours replace, in which every other release costs twice its epsilon",
         )
-    return Loss.at_least(counted.epsilon, counted.delta)
+    return Loss.at_least_rho(*counted.concentrated) if ledger.in_rho else Loss.at_least(counted.epsilon, counted.delta)
 
 
 def _amount(loss: Loss) -> BudgetEntry:

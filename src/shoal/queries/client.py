@@ -7,20 +7,32 @@ import ipaddress
 import json
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from shoal.errors import AccessError, BudgetSpent, InputError, LedgerError, NotAnswered, ParameterError, ShoalError
+from shoal.errors import (
+    AccessError,
+    BudgetSpent,
+    FilterError,
+    InputError,
+    LedgerError,
+    NotAnswered,
+    ParameterError,
+    ShoalError,
+)
 from shoal.queries._accounts import Standing
 from shoal.queries._messages import answer_from, loss_from, message_of
 from shoal.queries._query import Answer, Query
 from shoal.queries._questions import Questions
 from shoal.schema import Kind
-from shoal.tables import FilterError
 
 __all__ = ["AccessError", "BudgetSpent", "Client", "LedgerError", "NotAnswered", "is_loopback"]
+
+#: the one request that costs something
+ASK = "/v1/ask"
+Result = TypeVar("Result")
 
 
 class Client(Questions):
@@ -35,7 +47,7 @@ class Client(Questions):
     certificate
         The file of the certificate authority, where it is not one that the system knows.
     timeout
-        Seconds to wait for an answer. After a time-out the cost may be spent.
+        Seconds to wait for an answer. After a time-out the cost may be spent; `standing` says whether it is.
 
     Examples
     --------
@@ -63,19 +75,19 @@ class Client(Questions):
 
     def ask(self, query: Query) -> Answer:
         """Answer a query value."""
-        return answer_from(self._request("POST", "/v1/ask", message_of(query)))
+        return self._request("POST", ASK, answer_from, message_of(query))
 
     @property
     def standing(self) -> Standing:
         """What you may spend, have spent and have left."""
-        data = self._request("GET", "/v1/budget")
-        return Standing(*(loss_from(data[part]) for part in ("budget", "spent", "left")))
+        return self._request(
+            "GET", "/v1/budget", lambda data: Standing(*(loss_from(data[part]) for part in ("budget", "spent", "left")))
+        )
 
     @property
     def columns(self) -> list[dict[str, Any]]:
         """The columns that you may ask about, and what is declared of them."""
-        found: list[dict[str, Any]] = self._request("GET", "/v1/schema")["columns"]
-        return found
+        return self._request("GET", "/v1/schema", lambda data: [dict(column) for column in data["columns"]])
 
     def _kinds(self) -> Mapping[str, Kind]:
         return {column["name"]: Kind(column["kind"]) for column in self.columns}
@@ -84,9 +96,15 @@ class Client(Questions):
         """Close the connection."""
         self._connection.close()
 
-    def _request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+    def _request(self, method: str, path: str, read: Callable[[dict[str, Any]], Result], body: object = None) -> Result:
         sent = None if body is None else json.dumps(body)
         with self._lock:
+            try:
+                if self._connection.sock is None:
+                    self._connection.connect()
+            except OSError:
+                self._connection.close()
+                raise InputError("the vault could not be reached; nothing was sent, so nothing is spent.") from None
             try:
                 self._connection.request(method, self._prefix + path, body=sent, headers=self._headers)
                 response = self._connection.getresponse()
@@ -94,17 +112,19 @@ class Client(Questions):
             except (OSError, http.client.HTTPException):
                 # never tried again by itself: the first attempt may have been paid for
                 self._connection.close()
-                raise InputError(
-                    "the vault could not be reached, or it stopped before it answered.",
-                    hint="the cost may have been charged: check the budget before you ask again",
-                ) from None
+                raise _lost("the vault stopped before it answered.", path) from None
         try:
             data = json.loads(received)
-        except ValueError:
-            raise InputError("the server that answered is not a vault.") from None
+        except (ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict):
+            raise _lost(f"what answered is not a vault (status {status}).", path)
         if status != http.client.OK:
-            raise _error(status, data)
-        return dict(data)
+            raise _error(status, data, path)
+        try:
+            return read(data)
+        except (LookupError, TypeError, ValueError, AttributeError, ShoalError):
+            raise _lost("what answered is not a vault of this version.", path) from None
 
 
 def is_loopback(host: str) -> bool:
@@ -115,10 +135,23 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _error(status: int, data: Any) -> ShoalError:
+def _lost(problem: str, path: str) -> InputError:
+    """Return the error of a request without an answer: whether it was paid for, the ledger knows and nobody here."""
+    if path != ASK:
+        return InputError(problem)
+    return InputError(
+        problem, hint="the cost may have been spent: ask the ledger, with `standing`, before you ask again"
+    )
+
+
+def _error(status: int, data: dict[str, Any], path: str) -> ShoalError:
     """Return the error that the server's session raised."""
-    if not isinstance(data, dict) or "problems" not in data:
-        return InputError(f"the vault refused the request (status {status}).")
+    if not isinstance(data.get("problems"), list) or not data["problems"]:
+        return _lost(f"the vault, or a server in front of it, refused the request (status {status}).", path)
+    if data.get("code") == "not-answered":
+        return NotAnswered()
+    if status == http.client.INTERNAL_SERVER_ERROR:
+        return _lost("the vault could not serve the request.", path)
     kinds: dict[int, type[ShoalError]] = {
         401: AccessError,
         403: BudgetSpent,
@@ -126,6 +159,4 @@ def _error(status: int, data: Any) -> ShoalError:
         429: AccessError,
         503: LedgerError,
     }
-    if status == http.client.INTERNAL_SERVER_ERROR:
-        return NotAnswered()
     return kinds.get(status, InputError)([str(each) for each in data["problems"]], hint=data.get("hint"))

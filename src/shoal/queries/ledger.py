@@ -23,9 +23,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from shoal.errors import LedgerError, LedgerUnusable, ShoalError
-from shoal.queries._accounts import WHOLE, Receipt, Standing, budget_entry, loss_of, spend_entry
+from shoal.queries._accounts import (
+    VERSION_ENTRY,
+    WHOLE,
+    Receipt,
+    Standing,
+    budget_entry,
+    loss_of,
+    spend_entry,
+)
 from shoal.queries._chain import Chain, CheckpointFile, Row
-from shoal.queries._conditions import EVERYBODY, Region
 from shoal.queries._loss import Loss
 from shoal.queries._store import (
     SCHEMA,
@@ -41,6 +48,7 @@ from shoal.queries._store import (
     usable,
 )
 from shoal.queries._unit import RECORD, Unit
+from shoal.schema.conditions import EVERYBODY, Region
 
 __all__ = ["Entry", "Head", "Ledger", "Receipt", "loss_of"]
 
@@ -55,6 +63,7 @@ class _Request:
     loss: Loss
     region: Region
     query: str
+    version: int | None = None
     batch: _Batch | None = None
     outcome: Receipt | ShoalError | None = None
 
@@ -194,9 +203,10 @@ class Ledger:
         return cls.open(path, key=key, anchor=anchor)
 
     def close(self) -> None:
-        """Close the files."""
-        self._connection.close()
-        self._anchor.close()
+        """Close the files, after the spending that is being recorded."""
+        with self._lock:
+            self._connection.close()
+            self._anchor.close()
 
     # -- spending
 
@@ -210,8 +220,32 @@ class Ledger:
         with self._lock, self._reading():
             return self._chain.accounts.price(loss)
 
-    def spend(self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "") -> Receipt:
+    @property
+    def in_rho(self) -> bool:
+        """Whether rho is added up, and not epsilon."""
+        with self._lock, self._reading():
+            return self._chain.accounts.in_rho
+
+    def begin_version(self) -> int:
+        """Declare that a new version of the table begins, and return its number.
+
+        The largest charge of any value becomes everybody's charge, for epsilon, delta and rho apart: a person may have
+        other values in the new version. Questions name the version of their copy of the table; those that name an
+        older one or none are charged to everybody from now on.
+        """
+        with self._lock, self._writing() as append:
+            append(VERSION_ENTRY)
+            version = self._chain.accounts.version
+        self._anchor.sync()
+        return version
+
+    def spend(
+        self, account: str, loss: Loss, region: Region = EVERYBODY, *, query: str = "", version: int | None = None
+    ) -> Receipt:
         """Record a spending durably, or refuse it.
+
+        It is charged to the people of ``region`` if ``version`` is the version of the table that `begin_version` gave
+        last, and to everybody otherwise.
 
         Raises
         ------
@@ -220,7 +254,7 @@ class Ledger:
         LedgerError
             If it cannot be recorded; it may or may not count as spent, and must not be answered.
         """
-        request = _Request(account, loss, region, query)
+        request = _Request(account, loss, region, query, version)
         self._waiting.append(request)
         with self._lock:
             if request.batch is None:
@@ -269,12 +303,14 @@ class Ledger:
         batch.settled = True
 
     def _try(self, request: _Request, append: _Append) -> Receipt | ShoalError:
+        accounts = self._chain.accounts
         try:
-            self._chain.accounts.check(request.account, request.loss, request.region)
+            region = accounts.charged_region(request.region, request.version)
+            accounts.check(request.account, request.loss, region)
         except ShoalError as refusal:
             return refusal
-        head = append(spend_entry(request.account, request.loss, request.region, request.query))
-        return Receipt(head.number, head.code.hex(), self._chain.accounts.standing(request.account))
+        head = append(spend_entry(request.account, request.loss, region, request.query))
+        return Receipt(head.number, head.code.hex(), accounts.standing(request.account))
 
     # -- administration
 

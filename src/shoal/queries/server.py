@@ -6,170 +6,237 @@ the computation all look the same.
 
 # no postponed annotations here: FastAPI reads those of functions whose dependencies are local
 
-import logging
+import asyncio
+import json
 import math
-import threading
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from shoal import __version__
-from shoal.errors import BudgetSpent, InputError, LedgerError, MissingExtraError, ShoalError
+from shoal.errors import BudgetSpent, InputError, LedgerError, MissingExtraError, NotAnswered, ShoalError
+from shoal.queries._connections import ConnectionLimits as ConnectionLimits
+from shoal.queries._connections import Connections as Connections
+from shoal.queries._gate import Gate, Refusal, RefusalLog, Tokens
 from shoal.queries._messages import AnswerMessage, ErrorMessage, EstimateMessage, QueryMessage, StandingMessage
-from shoal.queries._query import amounts
+from shoal.queries._query import Answer, Query, Quotation, amounts
+from shoal.queries._serving import VaultServer as VaultServer
+from shoal.queries._workers import Allowances, Lines, TooOftenError, Workers
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk
-from shoal.queries.vault import token_digest
 
 try:
-    from fastapi import Body, Depends, FastAPI, Request, Response
-    from fastapi.concurrency import run_in_threadpool
-    from fastapi.exceptions import RequestValidationError
+    from fastapi import FastAPI, Request, Response
+    from fastapi.encoders import jsonable_encoder
     from fastapi.responses import JSONResponse
-    from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
     from starlette.exceptions import HTTPException
 except ImportError:
     raise MissingExtraError("The vault's server", extra="vault") from None
 
-__all__ = ["RateLimits", "create_app"]
-
-LARGEST_BODY = 4_000_000
+__all__ = ["ConnectionLimits", "Connections", "RateLimits", "VaultServer", "create_app"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """How often analysts may ask."""
+    """How much analysts may ask, and when answers leave."""
 
-    #: Answers per second and analyst, in the long run.
-    rate: float = 20.0
-    #: How many may come at once.
-    burst: int = 40
-    #: Seconds; responses to queries leave at whole multiples of it after their request, so that computing times do not
-    #: show. 0 for at once.
-    pace: float = 0.0
-
-
-#: how often anybody may come with a token that nobody was given; who has one is not slowed down
-WRONG_TOKENS = RateLimits(rate=1.0, burst=20)
-#: refusals, one line each: the status, its word and the analyst; nothing of the question
-LOG = logging.getLogger("shoal.vault")
+    #: Processor seconds per second that the questions of each analyst may take in the long run.
+    share: float = 0.25
+    #: Processor seconds that they may take at once.
+    burst: float = 5.0
+    #: Seconds; answers leave at whole multiples of it after their request, so that computing times do not show. 0 for
+    #: at once.
+    pace: float = 0.05
 
 
-class _Refused(Exception):
-    def __init__(self, status: int, code: str, problem: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(problem)
-        self.status, self.code, self.problem, self.headers = status, code, problem, headers
+_MESSAGES: TypeAdapter[Any] = TypeAdapter(QueryMessage)
+#: problems of a request that are listed
+_LISTED = 10
+#: seconds for which the server's health is known
+_FRESH = 1.0
 
 
-@dataclass(slots=True)
-class _Door:
-    """Who comes in: tokens, looked up at most once a second, and rates."""
-
-    ledger: Ledger
-    limits: RateLimits
-    _names: dict[str, str] = field(default_factory=dict)
-    _looked: float = -math.inf
-    _allowed: dict[str | None, tuple[float, float]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    async def name(self, token: str) -> str:
-        """Return whose token it is."""
-        if time.monotonic() - self._looked > 1:
-            await run_in_threadpool(self._look)
-        name = self._names.get(token_digest(token))
-        if name is None:
-            # all strangers together: they may come from many addresses, or all from that of a proxy
-            self._take(None, WRONG_TOKENS, "too many requests with unknown tokens; wait before you try again.")
-            raise _Refused(401, "unknown", "the token is unknown.", {"WWW-Authenticate": "Bearer"})
-        return name
-
-    def _look(self) -> None:
-        with self._lock:
-            if time.monotonic() - self._looked > 1:
-                self._names = self.ledger.tokens()
-                self._looked = time.monotonic()
-
-    def take(self, name: str) -> None:
-        """Count one question, or refuse it."""
-        self._take(name, self.limits, "too many questions; wait before you ask again.")
-
-    def _take(self, who: str | None, limits: RateLimits, problem: str) -> None:
-        """Take from a bucket of ``burst`` that fills at ``rate``."""
-        with self._lock:
-            now = time.monotonic()
-            level, before = self._allowed.get(who, (float(limits.burst), now))
-            level = min(level + (now - before) * limits.rate, limits.burst)
-            self._allowed[who] = (max(level - 1, 0.0) if level >= 1 else level, now)
-        if level < 1:
-            wait = math.ceil((1 - level) / limits.rate)
-            raise _Refused(429, "too-often", problem, {"Retry-After": str(wait)})
+class _Invalid(InputError):
+    """A request that is no question."""
 
 
-def create_app(desk: Desk, ledger: Ledger, *, limits: RateLimits | None = None) -> FastAPI:
-    """Return the application that answers over HTTP: at a desk, for analysts and budgets of a ledger."""
-    limits = limits or RateLimits()
-    door = _Door(ledger, limits)
+def create_app(
+    desk: Desk,
+    ledger: Ledger,
+    *,
+    limits: RateLimits | None = None,
+    connections: Connections | None = None,
+    names: Collection[str] = (),
+    behind_proxy: bool = False,
+) -> FastAPI:
+    """Return the application that answers over HTTP: at a desk, for analysts and budgets of a ledger.
+
+    ``names`` are those of this server besides its addresses and localhost; behind a proxy, addresses of strangers are
+    those that the proxy names in ``X-Forwarded-For``.
+    """
+    limits, log, workers = limits or RateLimits(), RefusalLog(), Workers()
+    connections = Connections() if connections is None else connections
+    office = _Office(workers, Lines(), Allowances(limits.share, limits.burst))
     app = FastAPI(
         title="Shoal vault",
         version=__version__,
         description="Questions about a table of personal records, answered with differential privacy.",
-        responses={code: {"model": ErrorMessage} for code in (401, 503)},
+        responses={code: {"model": ErrorMessage} for code in (400, 401, 413, 421, 429, 503)},
         redoc_url=None,
         docs_url=None,
+        lifespan=_watched(connections),
     )
-    _handle_errors(app)
-    app.add_middleware(_BodyLimit)
-    bearer = HTTPBearer(auto_error=False)
+    _handle_errors(app, log)
+    app.add_middleware(
+        Gate,
+        tokens=Tokens(ledger, workers),
+        analysts=office.allowances,
+        log=log,
+        connections=connections,
+        names=names,
+        behind_proxy=behind_proxy,
+    )
+    refusals: dict[int | str, dict[str, Any]] = {code: {"model": ErrorMessage} for code in (403, 422, 500)}
+    schema = _MESSAGES.json_schema(ref_template="#/components/schemas/{model}")
+    definitions = schema.pop("$defs")
+    taken = {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
-    async def analyst(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
-        request.state.analyst = await door.name("" if given is None else given.credentials)
-        return str(request.state.analyst)
+    async def answer(request: Request, reply: Callable[[str, Query], Answer | Quotation]) -> Response:
+        body, name = await request.body(), request.state.analyst
 
-    refusals: dict[int | str, dict[str, Any]] = {
-        code: {"model": ErrorMessage} for code in (400, 403, 413, 422, 429, 500)
-    }
+        def work() -> Response:
+            return JSONResponse(reply(name, _query(body)).to_json())
 
-    @app.post("/v1/ask", response_model=AnswerMessage, responses=refusals)
-    def ask(message: Annotated[QueryMessage, Body()], name: Annotated[str, Depends(analyst)]) -> Response:
+        return await office.work(request, work)
+
+    @app.post("/v1/ask", response_model=AnswerMessage, responses=refusals, openapi_extra=taken)
+    async def ask(request: Request) -> Response:
         """Pay for a query and answer it."""
         started = time.monotonic()
-        door.take(name)
         try:
-            # a response, because FastAPI would check and encode plain data in two more threads
-            return JSONResponse(desk.ask(name, message.value()).to_json())
+            return await answer(request, desk.ask)
         finally:
-            _wait(started, limits.pace)
+            await _wait(started, limits.pace)
 
-    @app.post("/v1/estimate", response_model=EstimateMessage, responses=refusals)
-    def estimate(message: Annotated[QueryMessage, Body()], name: Annotated[str, Depends(analyst)]) -> Response:
+    @app.post("/v1/estimate", response_model=EstimateMessage, responses=refusals, openapi_extra=taken)
+    async def estimate(request: Request) -> Response:
         """Say what a query would cost and how wrong its answer may be; nothing is paid, and no record is read."""
-        door.take(name)
-        return JSONResponse(desk.estimate(name, message.value()).to_json())
+        return await answer(request, desk.estimate)
 
     @app.get("/v1/budget", response_model=StandingMessage)
-    def budget(name: Annotated[str, Depends(analyst)]) -> dict[str, Any]:
+    async def budget(request: Request) -> Response:
         """Return what you may spend, have spent and have left."""
-        standing = ledger.standing(name)
-        return {part: amounts(getattr(standing, part)) for part in ("budget", "spent", "left")}
 
-    @app.get("/v1/schema")
-    def schema(name: Annotated[str, Depends(analyst)]) -> dict[str, Any]:
+        def work() -> Response:
+            standing = ledger.standing(request.state.analyst)
+            return JSONResponse({part: amounts(getattr(standing, part)) for part in ("budget", "spent", "left")})
+
+        return await office.work(request, work)
+
+    @app.get("/v1/schema", response_model=dict[str, Any])
+    async def columns(request: Request) -> Response:
         """Return the columns that you may ask about, and what is declared of them."""
-        return {"columns": [_described(attribute) for attribute in desk.schema], "unit": str(desk.unit)}
+
+        def work() -> Response:
+            found = {"columns": [_described(each) for each in desk.schema], "unit": str(desk.unit)}
+            return JSONResponse(jsonable_encoder(found))
+
+        return await office.work(request, work)
+
+    checked, is_up = -math.inf, False
 
     @app.get("/health", responses={401: {}})
-    def health() -> dict[str, str]:
+    async def health() -> dict[str, str]:
         """Say that the server is up and can answer: it draws the noise of one answer, which nobody sees or pays for."""
-        try:
-            desk.draw()
-        except ShoalError:
-            raise _Refused(503, "not-ready", "no answer can be computed; nothing was spent.") from None
+        nonlocal checked, is_up
+        if time.monotonic() - checked > _FRESH:
+            checked = time.monotonic()
+            is_up = (await workers.run(desk.draw)).error is None
+        if not is_up:
+            raise Refusal(503, "not-ready", "no answer can be computed; nothing was spent.")
         return {"status": "up"}
 
+    _describe(app, definitions)
     _pages(app)
     return app
+
+
+@dataclass(frozen=True, slots=True)
+class _Office:
+    """Where questions are worked on, in the line of their analyst and on the analyst's account of processor time."""
+
+    workers: Workers
+    lines: Lines
+    allowances: Allowances
+
+    async def work(self, request: Request, work: Callable[[], Response]) -> Response:
+        """Return the response that some work gives, unless nobody waits for it any more."""
+        name = request.state.analyst
+        try:
+            async with self.lines.turn(name):
+                self.allowances.check(name)
+                if await request.is_disconnected():
+                    return Response(status_code=499)
+                outcome = await self.workers.run(work)
+                self.allowances.take(name, outcome.seconds)
+        except TooOftenError as wait:
+            raise Refusal.too_often("too many questions; wait before you ask again.", wait) from None
+        return outcome.value()
+
+
+def _query(body: bytes) -> Query:
+    """Return the query that the body of a request asks."""
+    _refuse_repetitions(body)
+    try:
+        message = _MESSAGES.validate_json(body)
+    except ValidationError as error:
+        listed = error.errors(include_url=False, include_context=False, include_input=False)[:_LISTED]
+        raise _Invalid([f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in listed]) from None
+    query: Query = message.value()
+    return query
+
+
+def _refuse_repetitions(body: bytes) -> None:
+    """Refuse an object with a key twice: readers differ in which value counts. What is no JSON is told later."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            raise _Invalid("an object of the request has a key twice.", hint="give every key once")
+        return found
+
+    with suppress(ValueError, RecursionError):
+        json.loads(body, object_pairs_hook=once)
+
+
+def _watched(connections: Connections) -> Callable[[FastAPI], Any]:
+    """Return what runs beside the application: it closes connections whose time is over."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(connections.watch())
+        yield
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+
+    return lifespan
+
+
+def _describe(app: FastAPI, definitions: dict[str, Any]) -> None:
+    """Add the messages that are read here, and not by FastAPI, to the description of the interface."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = plain()
+        found["components"]["schemas"] |= definitions
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]
 
 
 def _pages(app: FastAPI) -> None:
@@ -198,10 +265,10 @@ _HEADERS = {
 }
 
 
-def _wait(started: float, pace: float) -> None:
+async def _wait(started: float, pace: float) -> None:
     if pace > 0:
         passed = time.monotonic() - started
-        time.sleep(max(math.ceil(passed / pace) * pace - passed, 0))
+        await asyncio.sleep(max(math.ceil(passed / pace) * pace - passed, 0))
 
 
 def _described(attribute: Any) -> dict[str, Any]:
@@ -214,30 +281,31 @@ def _described(attribute: Any) -> dict[str, Any]:
     return shown
 
 
-def _handle_errors(app: FastAPI) -> None:
+def _handle_errors(app: FastAPI, log: RefusalLog) -> None:
     """Give every error one shape, without a word of where it came from."""
 
-    @app.exception_handler(_Refused)
-    def refused(request: Request, error: _Refused) -> Response:
-        return _error(request, error.status, error.code, [error.problem], headers=error.headers)
+    def refuse(request: Request, refusal: Refusal, *more: str, hint: str | None = None) -> Response:
+        log.note(refusal.status, refusal.code, getattr(request.state, "analyst", None))
+        content = {"code": refusal.code, "problems": [refusal.problem, *more], "hint": hint}
+        headers = {**refusal.headers, "Cache-Control": "no-store"}
+        return JSONResponse(content, status_code=refusal.status, headers=headers)
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> Response:
+        return refuse(request, error)
 
     @app.exception_handler(ShoalError)
-    def known(request: Request, error: ShoalError) -> Response:
+    async def known(request: Request, error: ShoalError) -> Response:
         status, code = _status(error)
-        return _error(request, status, code, error.problems, error.hint)
-
-    @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, error: RequestValidationError) -> Response:
-        problems = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()]
-        return _error(request, 422, "invalid", problems)
+        return refuse(request, Refusal(status, code, error.problems[0]), *error.problems[1:], hint=error.hint)
 
     @app.exception_handler(HTTPException)
-    def other(request: Request, error: HTTPException) -> Response:
-        return _error(request, error.status_code, "refused", [str(error.detail)], headers=dict(error.headers or {}))
+    async def other(request: Request, error: HTTPException) -> Response:
+        return refuse(request, Refusal(error.status_code, "refused", str(error.detail), dict(error.headers or {})))
 
     @app.exception_handler(Exception)
-    def unknown(request: Request, _error_: Exception) -> Response:
-        return _error(request, 500, "not-answered", ["the request could not be served."])
+    async def unknown(request: Request, _error_: Exception) -> Response:
+        return refuse(request, Refusal(500, "failed", "the request could not be served."))
 
 
 def _status(error: ShoalError) -> tuple[int, str]:
@@ -245,46 +313,6 @@ def _status(error: ShoalError) -> tuple[int, str]:
         return 403, "budget-spent"
     if isinstance(error, LedgerError):
         return 503, "ledger"
-    return (422, "invalid") if isinstance(error, InputError) else (500, "not-answered")
-
-
-def _error(
-    request: Request,
-    status: int,
-    code: str,
-    problems: list[str] | tuple[str, ...],
-    hint: str | None = None,
-    *,
-    headers: dict[str, str] | None = None,
-) -> JSONResponse:
-    LOG.warning("refused %s %s %s", status, code, getattr(request.state, "analyst", "-"))
-    content = {"code": code, "problems": list(problems), "hint": hint}
-    return JSONResponse(content, status_code=status, headers={**(headers or {}), "Cache-Control": "no-store"})
-
-
-_Scope = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Scope]]
-_Send = Callable[[_Scope], Awaitable[None]]
-
-
-class _BodyLimit:
-    """Refuse bodies that are too large before they are read."""
-
-    def __init__(self, app: Callable[[_Scope, _Receive, _Send], Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        read = 0
-
-        async def limited() -> _Scope:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > LARGEST_BODY:
-                raise HTTPException(413, f"a request may have at most {LARGEST_BODY:,} bytes.")
-            return message
-
-        await self._app(scope, limited, send)
+    if isinstance(error, NotAnswered):
+        return 500, "not-answered"
+    return (422, "invalid") if isinstance(error, InputError) else (500, "failed")

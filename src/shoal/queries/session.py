@@ -41,7 +41,8 @@ class Session(Questions):
         The epsilon that all answers together may spend on one person.
     ledger
         The path of a ledger file, made if it does not exist: what was spent survives the session, the process and the
-        machine's crash. Without one the budget is forgotten with the session; use that for trials only.
+        machine's crash. Without one the budget is forgotten with the session; use that for trials only. Each session
+        begins a new version of the table in the ledger: the records may have changed since the last one.
     delta : number in [0, 1)
         The delta that all answers together may spend.
     account
@@ -103,7 +104,7 @@ class Session(Questions):
         self._account = account
         book = _book(ledger, account, budget_of(budget, delta, measure), self.unit)
         self.unit = book.unit if isinstance(book, Ledger) else self.unit
-        self._desk = Desk(schema, records, book, unit=self.unit, source=source)
+        self._desk = Desk(schema, records, book, version=book.begin_version(), unit=self.unit, source=source)
 
     @property
     def standing(self) -> Standing:
@@ -148,7 +149,7 @@ def check_unit(ledger: Ledger, unit: Unit) -> None:
 
 
 class Desk:
-    """Answers queries about one table, each after its cost was recorded.
+    """Answers queries about one copy of a table, that of a version, each after its cost was recorded.
 
     Everything that can be refused is refused before, by the schema, the query and the ledger; nothing that depends on
     the records can. If the computation itself fails, the answer is lost and its cost stays spent.
@@ -160,10 +161,11 @@ class Desk:
         records: ExactFigures,
         book: Book,
         *,
+        version: int,
         unit: Unit = RECORD,
         source: RandomSource = SYSTEM,
     ) -> None:
-        self.schema, self.book, self.unit = schema, book, unit
+        self.schema, self.book, self.unit, self._version = schema, book, unit, version
         self._records, self._source = records, source
 
     def rehearse(self) -> None:
@@ -196,7 +198,7 @@ class Desk:
         prepared = query.prepare(self.schema, self.unit)
         touched = self.unit.touched(prepared.region)
         cost = self.book.price(self.unit.charged(prepared.loss))
-        receipt = self.book.spend(account, cost, touched, query=prepared.text)
+        receipt = self.book.spend(account, cost, touched, query=prepared.text, version=self._version)
         try:
             value, accuracy = prepared.answer(self._records, self._source)
         except Exception:

@@ -1,4 +1,4 @@
-"""A vault: a table, its schema, a ledger and the analysts who may ask."""
+"""A vault: a copy of a table, its schema, a ledger and the analysts who may ask."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import secrets
 import tomllib
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, ParameterError, SchemaError, reason
+from shoal.errors import DataError, InputError, ParameterError, SchemaError, reason
+from shoal.mechanisms import SYSTEM
 from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
 from shoal.queries._records import records_of
@@ -20,30 +21,40 @@ from shoal.queries.account import LEDGER, Account, check_bound, make_parent
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk, check_unit
 from shoal.schema import Schema, dumps, load, toml_value
-from shoal.tables import Table, read
-from shoal.writing import staged
+from shoal.tables import Table, read, write
+from shoal.writing import digest, staged, sync, write_file
 
 __all__ = ["Vault", "token_digest"]
 
 SETTINGS = "vault.toml"
+SNAPSHOT = "snapshot-{}.parquet"
+"""The name of the copy of the table in a version."""
 TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """The folder of a vault: settings, ledger, key and anchor. The records stay where they are.
+    """The folder of a vault: settings, a snapshot of the records, ledger, key and anchor.
+
+    Answers come from the snapshot, which was taken when the version of the table began: what happens to the source
+    afterwards changes no answer. Of a person it holds the records that were drawn then, the same for all answers and
+    servers of that version. `renew` begins the next version.
 
     Parameters
     ----------
     folder
         Where the vault is kept; readable by its owner only.
     source, table
-        Where the records are; see :func:`shoal.read`.
+        Where the records come from; see :func:`shoal.read`.
     schema
         The schema file. A vault is bound to what it said when the vault was made: bounds decide how much noise
         answers get.
     digest
         The SHA-256 digest of that schema.
+    version
+        The version of the table in the ledger that the snapshot belongs to.
+    snapshot
+        The SHA-256 digest of the snapshot's file.
     account
         The folder of the :class:`shoal.Account` that pays for the answers; None: the vault has a budget of its own.
     """
@@ -52,6 +63,8 @@ class Vault:
     source: str
     schema: Path
     digest: str
+    version: int
+    snapshot: str
     table: str | None = None
     account: Path | None = None
 
@@ -67,7 +80,7 @@ class Vault:
         table: str | None = None,
         records_per_person: int | None = None,
     ) -> Vault:
-        """Make a vault.
+        """Make a vault, with a snapshot of the table as it is now.
 
         ``budget`` is what all analysts together may spend on one person, who is one record unless the schema has a
         person column; answers then look at no more than ``records_per_person`` records of each, 1 by default. Instead,
@@ -76,30 +89,68 @@ class Vault:
         if (budget is None) == (account is None):
             raise ParameterError("a vault needs either its own `budget` or the `account` of its table.")
         folder, schema = Path(folder), Path(schema).absolute()
-        described = load(schema)
+        # an analyst would see that a vault is renewed or not: no value of a record may decide it
+        described = load(schema).total()
         if described.guessed:
             raise SchemaError(
                 "a vault needs a schema that a person has confirmed; this one is a draft.",
                 hint="check it, declare domains, and remove `guessed = true`",
             )
         # reading it now tells the steward, and not an analyst, what is wrong with the data
-        place = source if "://" in source else str(Path(source).absolute())
+        place = _place_of(source)
         records = read(place, schema=described, table=table)
         payer = account if account is None or isinstance(account, Account) else Account.open(account)
         if payer is not None:
             _check_account(payer, records, records_per_person)
         make_parent(folder)
         home = None if payer is None else payer.folder.absolute()
-        made = cls(folder=folder, source=place, schema=schema, digest=_digest(described), table=table, account=home)
-        settings = {"source": place, "schema": str(schema), "digest": made.digest}
-        settings |= {} if table is None else {"table": table}
-        settings |= {} if home is None else {"account": str(home)}
-        text = "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
         with staged(folder, private=True) as staging:
-            (staging / SETTINGS).write_text(text, encoding="utf-8")
             if budget is not None:
                 Ledger.create(staging / LEDGER, budget=budget, unit=Unit.of(described, records_per_person)).close()
+            ledger = Ledger.open((home or staging) / LEDGER)
+            with closing(ledger):
+                version, unit = ledger.begin_version(), ledger.unit
+            made = cls(
+                folder=folder,
+                source=place,
+                schema=schema,
+                digest=_digest(described),
+                version=version,
+                snapshot=_take_snapshot(unit.bounded(records, SYSTEM), staging, version),
+                table=table,
+                account=home,
+            )
+            (staging / SETTINGS).write_text(made._settings(), encoding="utf-8")
         return made
+
+    def renew(self, source: str | None = None) -> Vault:
+        """Begin a new version of the table with a snapshot of its source, or of another one, as it is now.
+
+        What was spent on any value counts for everybody from now on (:meth:`Ledger.begin_version`). A server that is
+        running still answers from the old snapshot, and each of its questions is charged to everybody.
+        """
+        place = self.source if source is None else _place_of(source)
+        records = read(place, schema=self._schema(), table=self.table)
+        with closing(self.ledger()) as ledger:
+            version, drawn = ledger.begin_version(), ledger.unit.bounded(records, SYSTEM)
+        new = replace(self, source=place, version=version, snapshot=_take_snapshot(drawn, self.folder, version))
+        sync(self.folder)
+        write_file(self.folder / SETTINGS, new._settings().encode(), overwrite=True, private=True, told=False)
+        for old in self.folder.glob(SNAPSHOT.format("*")):
+            if old != new._snapshot:
+                old.unlink()
+        return new
+
+    def _settings(self) -> str:
+        settings: dict[str, Any] = {"source": self.source, "schema": str(self.schema), "digest": self.digest}
+        settings |= {"version": self.version, "snapshot": self.snapshot}
+        settings |= {} if self.table is None else {"table": self.table}
+        settings |= {} if self.account is None else {"account": str(self.account)}
+        return "".join(f"{name} = {toml_value(value)}\n" for name, value in settings.items())
+
+    @property
+    def _snapshot(self) -> Path:
+        return self.folder / SNAPSHOT.format(self.version)
 
     @classmethod
     def open(cls, folder: str | Path) -> Vault:
@@ -112,6 +163,8 @@ class Vault:
                 source=settings["source"],
                 schema=Path(settings["schema"]),
                 digest=settings["digest"],
+                version=settings["version"],
+                snapshot=settings["snapshot"],
                 table=settings.get("table"),
                 account=Path(settings["account"]) if "account" in settings else None,
             )
@@ -133,20 +186,32 @@ class Vault:
         return Ledger.restore_anchor(self._place)
 
     def desk(self, ledger: Ledger, *, in_memory: bool | None = None) -> Desk:
-        """Read the records and return the desk that answers about them."""
-        described = load(self.schema)
+        """Read the snapshot and return the desk that answers about it."""
+        described = self._schema()
+        unit = ledger.unit
+        check_unit(ledger, Unit.of(described, unit.records if described.person else None))
+        try:
+            found = digest(self._snapshot)[0]
+        except OSError as error:
+            raise DataError(
+                f"the snapshot of the vault `{self.folder.name}` cannot be read: {reason(error)}."
+            ) from None
+        if found != self.snapshot:
+            raise DataError(
+                f"the snapshot of the vault `{self.folder.name}` was changed or damaged since it was taken.",
+                hint="restore it, or begin a new version with `shoal vault version`",
+            )
+        schema, records = records_of(read(self._snapshot, schema=described), unit, in_memory=in_memory)
+        return Desk(schema, records, ledger, version=self.version, unit=unit)
+
+    def _schema(self) -> Schema:
+        described = load(self.schema).total()
         if _digest(described) != self.digest:
             raise SchemaError(
                 "the schema has changed since the vault was made; its bounds decide how much noise the answers get.",
                 hint="restore the schema, or make a new vault",
             )
-        unit = ledger.unit
-        check_unit(ledger, Unit.of(described, unit.records if described.person else None))
-        table = read(self.source, schema=described, table=self.table)
-        if self.account is not None:
-            check_bound(ledger, table)
-        schema, records = records_of(table, unit, in_memory=in_memory)
-        return Desk(schema, records, ledger, unit=unit)
+        return described
 
     def admit(self, name: str, budget: Loss) -> str:
         """Add an analyst, or give a known one a new budget and token; return the token, which is stored nowhere."""
@@ -167,6 +232,18 @@ class Vault:
 def token_digest(token: str) -> str:
     """Return what is stored of a token. Tokens hold 256 random bits, so a plain digest cannot be guessed back."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _place_of(source: str) -> str:
+    return source if "://" in source else str(Path(source).absolute())
+
+
+def _take_snapshot(records: Table, folder: Path, version: int) -> str:
+    """Copy the records to a file that only its owner may read; return its SHA-256 digest."""
+    path = folder / SNAPSHOT.format(version)
+    write(records, path)
+    path.chmod(0o600)
+    return digest(path)[0]
 
 
 def _check_account(account: Account, table: Table, records_per_person: int | None) -> None:

@@ -22,7 +22,6 @@ from ._frontier import Axis as Axis
 from ._frontier import Dot as Dot
 from ._frontier import frontier_chart as frontier_chart
 from ._frontier import frontier_text as frontier_text
-from ._gather import REPORT as REPORT
 from ._gather import gather as gather
 from ._gather import listed as listed
 from ._gather import public_report as public_report

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shoal import tables
 from shoal.exact import share
-from shoal.guarantees import CERTIFICATE, Certificate, Strength, load
-from shoal.methods.brief import Brief
+from shoal.folder import ReleaseFolder
+from shoal.guarantees import Strength
+from shoal.plan import Plan
 from shoal.report._document import (
     AttackFigures,
     BoardFigures,
@@ -17,16 +16,14 @@ from shoal.report._document import (
     Document,
     TableFigures,
 )
-from shoal.report._gather import PLAN, gather
+from shoal.report._gather import gather
 from shoal.report._internal import internal_report
 from shoal.report._markup import Html, element
 from shoal.report._page import table_of, ticks
+from shoal.report._text import LEARNING
 from shoal.risk import IDENTIFIERS, Attacks, Verdict, assess, attack, safe_harbor
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import Table
-
-if TYPE_CHECKING:
-    from shoal.plan import Plan
 
 
 def board_report(
@@ -46,40 +43,36 @@ def board_report(
 
     Raises
     ------
-    VerificationError
+    VerificationError, Undecided
         If there is no readable certificate.
     PlanError
         If there is no readable plan.
     """
-    folder = Path(folder)
-    certificate, brief = load(folder / CERTIFICATE), Brief.load(folder / PLAN)
-    if original is None or plan is None:
-        document = gather(folder, certificate)
-    else:
-        document = internal_report(folder, original, plan)
+    release = ReleaseFolder(folder)
+    schema = release.plan.schema
+    document = gather(release) if original is None or plan is None else internal_report(folder, original, plan)
     tried = None
     if original is not None and len(document.tables) == 1:
-        tried = attack(original, tables.read(folder / document.tables[0].file), seed=seed)
+        tried = attack(original, release.open(document.tables[0].file), seed=seed)
     board = BoardFigures(
-        disclosure=tuple(each for table in document.tables for each in _disclosure(folder, table, brief.schema)),
+        disclosure=tuple(
+            each for table in document.tables for each in _disclosure(release.open(table.file), table, schema)
+        ),
         attacks=() if tried is None else _attacks(tried),
         linkage=()
         if tried is None
         else tuple((each.known, each.single, each.linked, each.worst_linked) for each in tried.linkage),
         seed=None if tried is None else seed,
-        identifiers=tuple(
-            each for table in document.tables for each in safe_harbor(tables.reread(folder / table.file), brief.schema)
-        ),
-        techniques=tuple(techniques(certificate)),
+        identifiers=tuple(each for table in document.tables for each in safe_harbor(release.open(table.file), schema)),
+        techniques=tuple(techniques(release)),
         questions=tuple(questions(document)),
     )
     return document.model_copy(update={"board": board})
 
 
-def _disclosure(folder: Path, table: TableFigures, schema: Schema) -> list[DisclosureFigures]:
+def _disclosure(released: Table, table: TableFigures, schema: Schema) -> list[DisclosureFigures]:
     """Measure what released classes tell about released secrets; nothing where classes are not what hides people."""
-    released = tables.reread(folder / table.file)
-    if table.risk is None or table.classes_by != "the quasi-identifiers":
+    if table.risk is None or not {*released.columns} <= {*schema.names}:
         return []
     plain = tuple(
         Attribute(name=name, role=schema[name].role if not schema[name].role.names_someone else Role.DROP)
@@ -110,36 +103,13 @@ def _attacks(found: Attacks) -> tuple[AttackFigures, ...]:
     )
 
 
-#: steps of a certificate, and what ISO/IEC 20889:2018 calls them
-_TECHNIQUES = {
-    "dropped": "masking: direct identifiers removed",
-    "pseudonymized": "pseudonymization",
-    "left-out": "record suppression",
-    "suppressed": "record suppression",
-    "trimmed": "record suppression",
-    "filtered": "record suppression",
-    "generalized": "generalization",
-    "bucketized": "generalization: rounding",
-    "sampled": "sampling",
-    "permuted": "randomization: permutation",
-    "ranked": "randomization: permutation",
-    "randomized": "randomization",
-    "noised": "randomization: noise addition",
-    "concepts-drawn": "randomization",
-    "averaged": "randomization: microaggregation",
-    "aggregated": "randomization: microaggregation; of intervals and sets, generalization: local generalization",
-    "separated": "anatomization",
-}
+#: what ISO/IEC 20889:2018 calls promises
 _MODELS = {
     "k-anonymity": "K-anonymity",
     "k-map": "K-anonymity, over a population",
     "estimated-k-map": "K-anonymity, over a population",
     "differential-privacy": "differential privacy",
     "probabilistic-k-anonymity": "K-anonymity, in its probabilistic form",
-}
-_FORMS = {
-    "microaggregated": "randomization: microaggregation",
-    "generalized": "generalization: local generalization",
 }
 _FAMILIES = {"diversity": "l-diversity, on top of K-anonymity", "closeness": "t-closeness, on top of K-anonymity"}
 
@@ -148,12 +118,12 @@ _DIRECT = (Role.IDENTIFIER, Role.PERSON, Role.HOUSEHOLD)
 _KNOWN = (Role.QUASI_IDENTIFIER, Role.STRATUM)
 
 
-def techniques(certificate: Certificate) -> Iterator[tuple[str, str]]:
-    """Return each step and promise with the term for it."""
-    for step in certificate.steps:
-        if term := _TECHNIQUES.get(str(step.get("step"))) or _FORMS.get(str(step.get("form"))):
-            yield f"technique: {term}", str(step.get("description", ""))
-    for promise in certificate.promises:
+def techniques(release: ReleaseFolder) -> Iterator[tuple[str, str]]:
+    """Return each step that is a technique, and each promise, with the term that ISO/IEC 20889:2018 has for it."""
+    for step in release.steps:
+        if step.technique is not None:
+            yield f"technique: {step.technique}", step.describe()
+    for promise in release.certificate.promises:
         family = next((term for word, term in _FAMILIES.items() if word in promise.model), None)
         differential = "differential privacy" if promise.strength is Strength.UNCONDITIONAL else None
         term = _MODELS.get(promise.model) or family or differential or "no term of its own"
@@ -190,6 +160,8 @@ def _identifiable(document: Document) -> Iterator[str]:
                 f"are alone in theirs. The highest risk of a record is {share(table.risk.prosecutor)}, the average "
                 f"{share(table.risk.marketer)}."
             )
+        if table.learnt is not None:
+            yield f"{table.file}: {LEARNING.lower()}: at most {share(table.learnt.highest)}."
     if not any(table.risk is not None for table in document.tables):
         yield "Class sizes do not measure the risk of this release; see what is promised."
 

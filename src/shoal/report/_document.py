@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from shoal.guarantees import File, Strength
+from shoal.methods import OwnValue
 from shoal.risk import ClassSizes, Finding, PeopleRisk, Reidentification, UnitRisk
 from shoal.schema import Role
 
@@ -141,17 +142,40 @@ class PeopleFigures(_Figures):
         return cls(**{name: getattr(risk, name) for name in cls.model_fields})
 
 
-class TableFigures(_Figures):
-    """A released table. ``classes_by`` says which records form a class; ``risk`` is None where none are formed.
+class OwnFigures(_Figures):
+    """How likely the values of a column that changed places inside classes are the records' own."""
 
-    ``hidden_among`` is the least size of the classes, not published, inside which values were exchanged.
+    column: str
+    mean: float
+    greatest: float
+
+    @classmethod
+    def of(cls, own: OwnValue) -> OwnFigures:
+        """Return the figures as a report shows them."""
+        return cls(column=own.column, mean=float(own.mean), greatest=float(own.greatest))
+
+
+class LearntFigures(_Figures):
+    """The risk that somebody's value is learnt from the values of a class that is known."""
+
+    smallest: int
+    #: the greatest share of a class that has the same value
+    highest: float
+
+
+class TableFigures(_Figures):
+    """A released table. ``risk`` is None where none are formed.
+
+    ``risk`` is that of finding a record; ``learnt`` that of learning a value, where classes link it with
+    quasi-identifiers in another table. ``hidden_among`` is the least size of the classes, not published, inside which
+    values were exchanged.
     """
 
     file: str
     records: int
     columns: tuple[ColumnFigures, ...]
-    classes_by: str = "the quasi-identifiers"
     risk: Risk | None = None
+    learnt: LearntFigures | None = None
     hidden_among: int | None = None
 
 
@@ -216,6 +240,13 @@ class BoardFigures(_Figures):
     questions: tuple[tuple[str, str, str], ...] = ()
 
 
+class RehearsalFigures(_Figures):
+    """How often the attack that the publisher rehearsed is right, and who finds how many people."""
+
+    line: str
+    rows: tuple[tuple[str, str], ...]
+
+
 class Document(_Figures):
     """A report on one release.
 
@@ -243,10 +274,14 @@ class Document(_Figures):
         The risk of the original table; internal reports alone.
     people
         The risk of persons and households before, and after where it is known; internal reports alone.
+    own_values
+        How likely values that changed places inside classes are the records' own; internal reports alone.
     associations, query_error
         The largest changes of association between two columns, and the mean error of random counts; internal alone.
     lattice
         The search for the levels, where it can be repeated; internal alone.
+    rehearsal
+        How often the rehearsed attack is right, in one line, and who finds how many; internal reports alone.
     board
         What a board asks, where that was wanted.
     attention
@@ -273,9 +308,11 @@ class Document(_Figures):
     measures: dict[str, float | None] = {}
     before: Risk | None = None
     people: tuple[PeopleFigures, ...] = ()
+    own_values: tuple[OwnFigures, ...] = ()
     associations: tuple[tuple[str, str, float, float], ...] = ()
     query_error: float | None = None
     lattice: LatticeFigures | None = None
+    rehearsal: RehearsalFigures | None = None
     board: BoardFigures | None = None
     attention: tuple[str, ...] = ()
     limitations: tuple[str, ...]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from shoal import tables
-from shoal.errors import ShoalError, counted, says_nothing
+from shoal.errors import ShoalError, says_nothing
 from shoal.exact import fraction
-from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, Counted, Data, File, Strength, load
-from shoal.methods.brief import Brief
-from shoal.methods.noise import BOUNDED, NOISE
-from shoal.methods.truthful import DifferentialPrivacy
+from shoal.folder import REPORT, ReleaseFolder
+from shoal.guarantees import NO_RANDOMNESS, Certificate, Counted, Data, Event, File, Strength
+from shoal.methods import Method, promises
+from shoal.methods.recode import Generalized
+from shoal.plan import Plan
 from shoal.report._attention import Notices, noticed
 from shoal.report._columns import column_figures
 from shoal.report._document import (
@@ -20,6 +19,7 @@ from shoal.report._document import (
     ColumnFigures,
     ColumnRole,
     Document,
+    LearntFigures,
     LevelFigures,
     PromiseFigures,
     Risk,
@@ -32,13 +32,9 @@ from shoal.risk import reidentification_of_sizes
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import Table, Values, values_of
 
-#: the names of the plan and of the public report in the folder of a release
-PLAN = "plan.toml"
-REPORT = "report.html"
 #: values that a level names as examples
 _EXAMPLES = 3
-#: promises about classes that are not published
-_EXCHANGED = ("probabilistic-k-anonymity", "hidden-classes")
+Look = Callable[[Values, Schema, int, Method], Notices]
 
 
 def public_report(folder: str | Path) -> Document:
@@ -50,37 +46,27 @@ def public_report(folder: str | Path) -> Document:
 
     Raises
     ------
-    VerificationError
+    VerificationError, Undecided
         If there is no readable certificate.
     """
-    folder = Path(folder)
-    return gather(folder, load(folder / CERTIFICATE))
+    return gather(ReleaseFolder(folder))
 
 
-def gather(
-    folder: Path,
-    certificate: Certificate,
-    opened: Mapping[str, Table] | None = None,
-    look: Callable[[Values, Schema, int], Notices] = noticed,
-) -> Document:
-    """Return the public report on the released tables in ``folder``, which ``certificate`` speaks of.
-
-    ``opened`` are the tables by file, where somebody has opened them already; ``look`` says what a table shows.
-    """
-    if opened is None:
-        opened = {data.file: tables.reread(folder / data.file) for data in certificate.tables}
+def gather(release: ReleaseFolder, look: Look = noticed) -> Document:
+    """Return the public report on a release; ``look`` says what a table shows."""
+    certificate, taken, opened = release.certificate, release.steps, release.tables
     values = {data.file: values_of(opened[data.file], _known(opened[data.file], data)) for data in certificate.tables}
     shown = tuple(
-        _counted(certificate, data, _table(values[data.file], data, _hidden_among(certificate, data)))
+        _with_persons(taken, data, _table(values[data.file], data, _hidden_among(certificate, data)))
         for data in certificate.tables
     )
     # of the whole release: randomising one column promises something about that column alone
-    private = any(promise.model in (DifferentialPrivacy.name, BOUNDED) for promise in certificate.promises)
-    plan = _plan(folder)
+    private = any(promises.is_private(promise) for promise in certificate.promises)
+    plan = _plan(release)
     return Document(
         variant=Variant.PUBLIC,
         about={} if plan is None else plan.about.words(),
-        described=() if plan is None else column_roles(plan, certificate),
+        described=() if plan is None else column_roles(plan, taken),
         created=certificate.created.isoformat(),
         software=", ".join(f"{name} {version}" for name, version in certificate.software.items()),
         randomness=certificate.randomness,
@@ -92,14 +78,14 @@ def gather(
             )
             for promise in certificate.promises
         ),
-        steps=tuple(_step(step) for step in certificate.steps),
+        steps=tuple(_step(step) for step in taken),
         budget=None
         if certificate.budget is None
         else BudgetFigures(epsilon=_number(certificate.budget.epsilon), delta=_number(certificate.budget.delta)),
-        levels=tuple(_levels(certificate.steps, [column for table in shown for column in table.columns])),
+        levels=tuple(_levels(taken, [column for table in shown for column in table.columns])),
         tables=shown,
-        # where there is noise or differential privacy, the certified measures are functions of the release
-        measures=dict(certificate.measures) if private or _noisy(certificate) else {},
+        # verification refuses measures that are no functions of the release
+        measures=dict(certificate.measures),
         attention=() if private or plan is None else _attention(values, certificate, plan, shown, look),
         limitations=tuple(limitations(certificate)),
         files=listed(certificate),
@@ -109,21 +95,23 @@ def gather(
 def _attention(
     values: Mapping[str, Values],
     certificate: Certificate,
-    plan: Brief,
+    plan: Plan,
     shown: Sequence[TableFigures],
-    look: Callable[[Values, Schema, int], Notices],
+    look: Look,
 ) -> tuple[str, ...]:
     """Return what the one table of a release shows, where its values are those of its records."""
     mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
-    if len(shown) > 1 or mixed or _noisy(certificate):
+    if len(shown) > 1 or mixed:
         return ()
-    return tuple(fact for fact, _ in look(values[certificate.data.file], plan.schema, certificate.data.records))
+    return tuple(
+        fact for fact, _ in look(values[certificate.data.file], plan.schema, certificate.data.records, plan.method)
+    )
 
 
-def _plan(folder: Path) -> Brief | None:
-    """Read the plan of a release; verification refuses one that cannot be read."""
+def _plan(release: ReleaseFolder) -> Plan | None:
+    """Return the plan of a release; verification refuses one that cannot be read."""
     try:
-        return Brief.load(folder / PLAN)
+        return release.plan
     except ShoalError as error:
         if says_nothing(error):
             raise
@@ -133,10 +121,6 @@ def _plan(folder: Path) -> Brief | None:
 def listed(certificate: Certificate) -> tuple[File, ...]:
     """Return the files that a report lists: all but itself."""
     return tuple(file for file in certificate.files if file.name != REPORT)
-
-
-def _noisy(certificate: Certificate) -> bool:
-    return any(promise.model in NOISE for promise in certificate.promises)
 
 
 def _texts(values: dict[str, object]) -> dict[str, str]:
@@ -155,21 +139,21 @@ def _number(text: object) -> float:
     return float(fraction(str(text)))
 
 
-def _step(step: dict[str, Any]) -> Step:
+def _step(step: Event) -> Step:
     return Step(
-        name=str(step.get("column", step.get("step", "step"))),
-        description=str(step.get("description", "")),
-        epsilon=_number(step.get("epsilon_spent", 0)),
-        delta=_number(step.get("delta_spent", 0)),
+        name=getattr(step, "column", step.name),
+        description=step.describe(),
+        epsilon=float(step.epsilon),
+        delta=float(step.delta),
     )
 
 
-def _levels(steps: Iterable[dict[str, Any]], columns: Sequence[ColumnFigures]) -> Iterable[LevelFigures]:
+def _levels(steps: Iterable[Event], columns: Sequence[ColumnFigures]) -> Iterable[LevelFigures]:
     released = {column.name: column for column in columns}
     for step in steps:
-        if step.get("step") != "generalized":
+        if not isinstance(step, Generalized):
             continue
-        for name, level, height in zip(step["columns"], step.get("levels", ()), step.get("heights", ()), strict=False):
+        for name, level, height in zip(step.columns, step.levels, step.heights, strict=False):
             bars = released[name].bars if name in released else ()
             common = sorted((bar for bar in bars if bar.kind == "value"), key=lambda bar: -bar.released)
             examples = tuple(bar.label for bar in common[:_EXAMPLES])
@@ -181,7 +165,7 @@ def _hidden_among(certificate: Certificate, data: Data) -> int | None:
     sizes = [
         int(str(promise.parameters["k"]))
         for promise in certificate.promises
-        if promise.model in _EXCHANGED
+        if promises.hides_among_k(promise)
         and promise.strength is Strength.CONDITIONAL
         and (promise.file or certificate.data.file) == data.file
     ]
@@ -189,31 +173,37 @@ def _hidden_among(certificate: Certificate, data: Data) -> int | None:
 
 
 def _known(table: Table, data: Data) -> list[str]:
-    return [column.name for column in data.columns if column.name in table.columns]
+    columns = {*table.columns}
+    return [column.name for column in data.columns if column.name in columns]
 
 
 def _table(values: Values, data: Data, hidden_among: int | None) -> TableFigures:
-    known = [column for column in data.columns if column.name in values.names]
+    names = {*values.names}
+    known = [column for column in data.columns if column.name in names]
     # an identifier is here as a pseudonym, and numbers of classes are no property of anybody
     shown = [column for column in known if not column.role.names_someone and column.name != data.class_column]
-    by = [column.name for column in known if column.role.known_elsewhere]
-    if data.class_column is not None:
-        by = [data.class_column]
+    by = [column.name for column in known if column.role.known_elsewhere and column.name != data.class_column]
+    secrets = [column.name for column in known if column.role is Role.SENSITIVE]
+    learnt = None
+    if data.class_column is not None and not by and secrets:
+        sizes, _ = values.class_sizes([data.class_column])
+        highest = max(values.commonest_share([data.class_column], name) for name in secrets)
+        learnt = LearntFigures(smallest=int(sizes.min(initial=data.records)), highest=highest)
     return TableFigures(
         file=data.file,
         records=data.records,
         columns=tuple(column_figures(values.of(column.name), column.role, data.records) for column in shown),
-        classes_by="the quasi-identifiers" if data.class_column is None else f"`{data.class_column}`",
+        learnt=learnt,
         # whose quasi-identifiers look alike says nothing where it is not known whose values the others are
         risk=Risk.of(reidentification_of_sizes(*values.class_sizes(by))) if by and hidden_among is None else None,
         hidden_among=hidden_among,
     )
 
 
-def _counted(certificate: Certificate, data: Data, figures: TableFigures) -> TableFigures:
-    """Return the figures with the risks of persons, where the certificate says how many there are in a class."""
-    steps = [Counted.of([step]) for step in certificate.steps]
-    known = [step for step in steps if step is not None and {*step.columns} in (set(), {*data.quasi_identifiers})]
+def _with_persons(taken: Sequence[Event], data: Data, figures: TableFigures) -> TableFigures:
+    """Return the figures with the risks of persons, where a step says how many there are in a class."""
+    steps = [step for step in taken if isinstance(step, Counted)]
+    known = [step for step in steps if {*step.columns} in (set(), {*data.quasi_identifiers})]
     if len(known) != 1 or known[0].persons == known[0].records or figures.risk is None:
         return figures
     (found,) = known
@@ -230,31 +220,21 @@ _MEANINGS = {
     Role.PERSON: "says whose record it is",
     Role.HOUSEHOLD: "says who belongs together",
     Role.QUASI_IDENTIFIER: "others may know it about a person",
-    Role.SENSITIVE: "nobody should learn it about a person",
-    Role.INSENSITIVE: "declared to be neither known to others nor secret",
+    Role.SENSITIVE: "sensitive, needed for analysis",
+    Role.INSENSITIVE: "neither known to others nor sensitive",
     Role.WEIGHT: "says how many people a record stands for",
     Role.STRATUM: "others may know it about a person; the sample was drawn by it",
     Role.DROP: "not needed",
     Role.DECIDE: "not decided",
 }
-#: what a step does to the columns that it names
-_DONE = {
-    "generalized": "generalised",
-    "bucketized": "released as buckets of near values",
-    "permuted": "exchanged inside hidden classes",
-    "ranked": "exchanged between records of near ranks",
-    "randomized": "randomised",
-    "noised": "released with noise",
-    "concepts-drawn": "a more general term, drawn at random",
-    "aggregated": "replaced by an aggregate of the class",
-    "joint-trimmed": "generalised in the table of all columns",
-}
-_FORMS = {"microaggregated": "replaced by a typical value of the class", "generalized": "generalised class by class"}
 
 
-def column_roles(plan: Brief, certificate: Certificate) -> tuple[ColumnRole, ...]:
+def column_roles(plan: Plan, taken: Sequence[Event]) -> tuple[ColumnRole, ...]:
     """Return a line for each column of the plan, in its order."""
-    done = _done(certificate.steps)
+    done: dict[str, list[str]] = {}
+    for step in taken:
+        for name, effect in step.effects():
+            done.setdefault(name, []).append(effect)
     return tuple(
         ColumnRole(
             name=attribute.name,
@@ -272,34 +252,4 @@ def _said(attribute: Attribute, done: Sequence[str]) -> str:
         return "replaced by a keyed pseudonym"
     if attribute.role.names_someone:
         return "left out"
-    return ", ".join(dict.fromkeys(done)) or "released as it is"
-
-
-def _done(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for step in steps:
-        for name, words in _named(step):
-            found.setdefault(name, []).append(words)
-    return found
-
-
-def _named(step: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    if step.get("step") == "cells-suppressed":
-        for name, cells in zip(step["columns"], step["cells"], strict=True):
-            yield from [(name, f"{counted(cells, 'cell')} suppressed")] if cells else []
-    elif step.get("step") == "tables-trimmed":
-        for names, levels in zip(step["tables"], step["levels"], strict=True):
-            yield from (
-                (name, "generalised in some tables") for name, level in zip(names, levels, strict=True) if level
-            )
-    words = _FORMS.get(step.get("form", "")) if step.get("step") == "classed" else _DONE.get(step.get("step", ""))
-    if words is None:
-        return
-    names = step["columns"] if "columns" in step else [step["column"]]
-    levels = dict(zip(names, zip(step.get("levels", ()), step.get("heights", ()), strict=False), strict=False))
-    for name in names:
-        if name in levels:
-            level, height = levels[name]
-            yield from [(name, f"{words} to level {level} of {height}")] if level else []
-        else:
-            yield name, words
+    return ", ".join(dict.fromkeys(done)) or "kept unchanged"

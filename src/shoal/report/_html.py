@@ -6,10 +6,10 @@ import itertools
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from shoal import stopping
 from shoal.errors import InputError, ParameterError, quoted
 from shoal.exact import share
 from shoal.report._board import board_sections
@@ -29,13 +29,19 @@ from shoal.report._text import (
     FEWEST,
     FOUND,
     GUESSED,
+    KEPT,
+    KEPT_HEADER,
+    LEARNING,
     STRENGTHS,
     hidden,
+    kept_rows,
+    learnt_rows,
     measured,
     notice,
     people_rows,
     risk_figures,
 )
+from shoal.writing import Scratch
 
 #: So many tables are named at the top of a report; of more it says how many there are.
 _NAMED = 3
@@ -78,6 +84,9 @@ def _content(document: Document) -> Iterable[Html]:
     yield element("div", element("b", notice(document)[0]), " ", notice(document)[1], class_="variant", role="note")
     if document.guessed:
         yield element("div", GUESSED, class_="warning", role="note")
+    if document.rehearsal is not None:
+        yield element("p", element("b", document.rehearsal.line), id="rehearsal")
+        yield table_of(("an attacker who knows", "finds"), document.rehearsal.rows)
     sections = list(_sections(document))
     links = [element("li", element("a", title, href=f"#{key(title)}")) for title, _ in sections]
     yield element("nav", element("h2", "Contents", id="contents"), element("ol", links), aria_labelledby="contents")
@@ -162,12 +171,15 @@ def _risks(document: Document) -> Iterable[Html]:
             "one in ten of being the person whom the intruder seeks, judging by these columns.",
         )
     for table in document.tables:
-        if table.risk is None and table.hidden_among is None:
+        if table.risk is None and table.hidden_among is None and table.learnt is None:
             continue
         if len(document.tables) > 1:
             yield element("h3", table.file)
         if table.hidden_among is not None:
             yield element("p", hidden(table.hidden_among))
+        if table.learnt is not None:
+            yield element("p", f"{LEARNING}:")
+            yield table_of(("", ""), learnt_rows(table.learnt))
         if table.risk is None:
             continue
         yield element("div", facts(table.risk), class_="facts")
@@ -175,8 +187,11 @@ def _risks(document: Document) -> Iterable[Html]:
             pairs = itertools.zip_longest(risk_figures(document.before), risk_figures(table.risk), fillvalue="")
             rows = ((name, *pair) for name, pair in zip((*FACTS, FEWEST), pairs, strict=False))
             yield table_of(("", "before", "after"), rows)
-        yield element("p", "Classes are formed by ", ticks(table.classes_by), ".", class_="soft")
+        yield element("p", "Classes are formed by the quasi-identifiers.", class_="soft")
         yield element("div", figure(class_sizes_chart(table.risk, document.before)), class_="cards")
+    if document.own_values:
+        yield element("p", f"{KEPT}:")
+        yield table_of(KEPT_HEADER, kept_rows(document.own_values))
     yield from _people(document.people)
 
 
@@ -226,7 +241,7 @@ def _checking(document: Document) -> Iterable[Html]:
     yield table_of(("file", "bytes", "SHA-256"), rows)
 
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "chromium-headless-shell")
 _OPTIONS = (
     "--headless",
     "--disable-gpu",
@@ -282,24 +297,40 @@ def _drawn(text: str, source: str, kind: str, options: tuple[str, ...], *, inste
         raise InputError(
             f"Chromium, which draws {kind[1:].upper()} files, is not installed.", hint=f"install Chromium, or {instead}"
         )
-    with tempfile.TemporaryDirectory() as scratch:
-        page, drawn = Path(scratch, f"page{source}"), Path(scratch, f"drawn{kind}")
+    scratch = Scratch()
+    try:
+        page, drawn = scratch.path / f"page{source}", scratch.path / f"drawn{kind}"
         page.write_text(text, encoding="utf-8")
         try:
-            subprocess.run(  # noqa: S603 - a browser from the PATH, on a file of ours
-                [
-                    browser,
-                    *_OPTIONS,
-                    # Chromium refuses to start as root with its sandbox; what is drawn holds no script
-                    *(["--no-sandbox"] if os.geteuid() == 0 else []),
-                    f"--user-data-dir={scratch}/profile",
-                    *(option.format(drawn) for option in options),
-                    page.as_uri(),
-                ],
-                check=True,
-                capture_output=True,
-                timeout=_SECONDS,
+            _run_browser(
+                browser,
+                *_OPTIONS,
+                # Chromium refuses to start as root with its sandbox; what is drawn holds no script
+                *(["--no-sandbox"] if os.geteuid() == 0 else []),
+                f"--user-data-dir={scratch.path}/profile",
+                *(option.format(drawn) for option in options),
+                page.as_uri(),
+                folder=scratch.path,
             )
             return drawn.read_bytes()
         except (OSError, subprocess.SubprocessError):
             raise InputError(f"the browser could not draw the {kind[1:].upper()} file", hint=instead) from None
+    finally:
+        scratch.remove()
+
+
+def _run_browser(browser: str, *arguments: str, folder: Path) -> None:
+    """Run the browser, whose files all go into a folder, until it is done; it ends with this process."""
+    # the system kills it with whoever started it, even where that is killed
+    guard = [path, "--pdeathsig", "KILL"] if (path := shutil.which("setpriv")) else []
+    process = subprocess.Popen(  # noqa: S603 - a browser from the PATH, on a file of ours
+        [*guard, browser, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(folder)},
+        start_new_session=True,
+    )
+    with stopping.child(process):
+        if process.wait(_SECONDS):
+            raise subprocess.SubprocessError

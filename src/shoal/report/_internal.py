@@ -11,14 +11,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal import tables
 from shoal.errors import ParameterError, ShoalError, says_nothing
-from shoal.guarantees import CERTIFICATE, NO_RANDOMNESS, Certificate, load
-from shoal.methods import Made
+from shoal.folder import ReleaseFolder
+from shoal.guarantees import NO_RANDOMNESS, Certificate
+from shoal.methods import Result, rehearse_release
 from shoal.methods.recode import SearchResult
+from shoal.models import ProbabilisticKAnonymity
+from shoal.rehearsal import rehearsal_line, rehearsal_rows
 from shoal.report._charts import Chart, class_sizes_chart, column_chart
 from shoal.report._columns import column_figures, compared_column
-from shoal.report._document import Document, LatticeFigures, LatticeNode, PeopleFigures, Risk, TableFigures, Variant
+from shoal.report._document import (
+    Document,
+    LatticeFigures,
+    LatticeNode,
+    OwnFigures,
+    PeopleFigures,
+    RehearsalFigures,
+    Risk,
+    TableFigures,
+    Variant,
+)
 from shoal.report._gather import gather
 from shoal.report._markup import Html, element, join
 from shoal.risk import Pair, PeopleRisk, assess
@@ -49,14 +61,13 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
         The plan of the release, which is carried out again where that gives the same release: its search and measures
         are not written down.
     """
-    folder = Path(folder)
-    certificate = load(folder / CERTIFICATE)
-    public = gather(folder, certificate)
+    release = ReleaseFolder(folder)
+    certificate, public = release.certificate, gather(release)
     assessed = assess(original)
     people: tuple[PeopleRisk, ...] = () if assessed.people is None else (assessed.people,)
     changes: dict[str, object] = {"variant": Variant.INTERNAL, "before": Risk.of(assessed.reidentification)}
     if len(public.tables) == 1:
-        pair = Pair.of(original, tables.read(folder / public.tables[0].file))
+        pair = Pair.of(original, release.open(public.tables[0].file))
         changes["tables"] = (_compared(public.tables[0], distributions(pair)),)
         changes["associations"] = tuple(_changed(associations(pair)))
         changes["query_error"] = query_error(pair).mean
@@ -66,18 +77,36 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     again = _again(plan, original, certificate)
     if again is not None:
         changes["measures"] = dict(again.measures)
+        changes["rehearsal"] = _rehearsal(again, plan)
         changes["lattice"] = None if again.search is None else lattice_figures(again.search)
         people = again.people or people
+    own = again if again is not None else _clusters_again(plan, original, certificate)
+    changes["own_values"] = () if own is None else tuple(OwnFigures.of(each) for each in own.own_values)
     changes["people"] = tuple(PeopleFigures.of(each) for each in people)
     return public.model_copy(update=changes)
 
 
-def _again(plan: Plan, original: Table, certificate: Certificate) -> Made | None:
+def _rehearsal(again: Result, plan: Plan) -> RehearsalFigures | None:
+    found = rehearse_release(again, kind=plan.rehearsal)
+    return None if found is None else RehearsalFigures(line=rehearsal_line(found), rows=tuple(rehearsal_rows(found)))
+
+
+def _clusters_again(plan: Plan, original: Table, certificate: Certificate) -> Result | None:
+    """Exchange values again, inside the same clusters: these are made without random numbers, unlike the exchange."""
+    swapped = any(promise.model == ProbabilisticKAnonymity.name for promise in certificate.promises)
+    return _run_again(plan, original, certificate) if swapped else None
+
+
+def _again(plan: Plan, original: Table, certificate: Certificate) -> Result | None:
     if not certificate.randomness.startswith(NO_RANDOMNESS):
         return None  # it would be another release
+    return _run_again(plan, original, certificate)
+
+
+def _run_again(plan: Plan, original: Table, certificate: Certificate) -> Result | None:
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
     try:
-        made = plan.run(original, pseudonym_key=key)
+        made = plan.run(original, pseudonym_key=key).result
     except ShoalError as error:  # such as a population that is not here
         if says_nothing(error):
             raise
@@ -88,10 +117,11 @@ def _again(plan: Plan, original: Table, certificate: Certificate) -> Made | None
 
 def compared_tables(folder: Path, original: Table) -> tuple[TableFigures, ...]:
     """Return the released tables in figures, beside those of the original where there is one table to compare."""
-    shown = gather(folder, load(folder / CERTIFICATE)).tables
+    release = ReleaseFolder(folder)
+    shown = gather(release).tables
     if len(shown) != 1:
         return shown
-    return (_compared(shown[0], distributions(Pair.of(original, tables.read(folder / shown[0].file)))),)
+    return (_compared(shown[0], distributions(Pair.of(original, release.open(shown[0].file)))),)
 
 
 def _compared(table: TableFigures, found: Iterable[Distribution]) -> TableFigures:
@@ -125,7 +155,7 @@ class Plots:
     They are for the holder of the data: like :meth:`shoal.Release.explain`, they show figures of the original table.
     """
 
-    release: Made
+    release: Result
 
     def class_sizes(self) -> Chart:
         """Draw how many records hide in classes of which size, before and after."""

@@ -35,7 +35,7 @@ def element(tag: str, /, *children: str | Iterable[str], **attributes: object) -
     '<p class="note">a &lt; b</p>'
     """
     written = "".join(
-        f' {_NAMES.get(name, name.replace("_", "-"))}="{escape(clean(str(value)), quote=True)}"'
+        f' {_NAMES.get(name, name.replace("_", "-"))}="{_attribute(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
@@ -43,6 +43,12 @@ def element(tag: str, /, *children: str | Iterable[str], **attributes: object) -
     if not content and tag in _EMPTY:
         return Html(f"<{tag}{written}/>")
     return Html(f"<{tag}{written}>{content}</{tag}>")
+
+
+def _attribute(value: object) -> str:
+    text = str(value)
+    # most are numbers and plain words: thousands in the report of a wide table
+    return text if text.isascii() and text.isalnum() else escape(clean(text), quote=True)
 
 
 _EMPTY = frozenset({"meta", "input", "br", "hr", "rect", "circle", "line", "path"})

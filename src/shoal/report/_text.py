@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from shoal.errors import quoted
 from shoal.exact import fraction, share
-from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Strength
-from shoal.methods import Made
+from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Event, RehearsalEntry, Strength
+from shoal.methods import Result
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
-from shoal.report._document import Document, PeopleFigures, Risk, Variant
+from shoal.report._document import Document, LearntFigures, OwnFigures, PeopleFigures, Risk, Variant
 from shoal.report._markup import clean, shortened
 from shoal.risk import Reidentification, UnitRisk
-from shoal.schema import Provenance, Role
+from shoal.schema import Role
+from shoal.tables import values_of
 
 #: what a plan says of a release, as a reader asks for it
 ABOUT = {
@@ -94,10 +95,10 @@ STRENGTHS = {
 def hidden(among: int) -> str:
     """Say how people are hidden where values were exchanged."""
     return (
-        "Quasi-identifiers are released unchanged. What is hidden is which of the swapped values belong to which "
-        f"person: the values of at least {among:,} records were swapped at random, within classes that are not "
-        "published. As far as the promise holds, each of these values is the person's with a chance of at most one in "
-        f"{among:,}."
+        "Quasi-identifiers are released unchanged, so everybody sees who is in the release. Other values were moved at "
+        f"random among at least {among:,} records, in classes that are not published. As far as the promise holds, "
+        f"the record that a value came from is found with a chance of at most one in {among:,}. This does not limit "
+        "whether the value is the person's own: people of a class who have the same value keep it."
     )
 
 
@@ -108,16 +109,12 @@ def notice(document: Document) -> tuple[str, str]:
         if document.private:
             words += " Doing so would break the differential privacy of the release."
         return "Internal report, not for publication.", words
-    made = (
-        "It contains what the certificate states and what the released data show: anyone who has the release can "
-        "compute it."
-    )
+    made = "Everything in it stands in the certificate or can be computed from the released data."
     if document.private:
         return "Public report.", f"{made} Nothing in it was computed from the original data outside the privacy budget."
     return (
         "Public report.",
-        f"{made} All it reveals about the original data is the numbers of records stated in the certified steps; "
-        "how risk and quality compare with the original stays with the publisher.",
+        f"{made} Of the original table it shows only the numbers of records in the certified steps.",
     )
 
 
@@ -127,8 +124,8 @@ def limitations(certificate: Certificate) -> Iterable[str]:
     models = {promise.model for promise in certificate.promises}
     if certificate.roles == "guessed":
         yield (
-            "A program guessed which columns identify people, and no person has confirmed it. If a guess is wrong, the "
-            "promise is about the wrong columns."
+            "A program guessed which columns identify people; if it guessed wrong, the promise is about the wrong "
+            "columns."
         )
     if Strength.UNCONDITIONAL in strengths:
         yield (
@@ -143,24 +140,33 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         yield from _noisy(models)
     else:
         yield (
-            "An intruder who knows more than the declared quasi-identifiers, or has another release about the same "
-            "people, may learn more than the promise says."
+            "Whoever knows more than the quasi-identifiers, or has another release about the same people, may learn "
+            "more."
         )
+    if certificate.rehearsal is not None:
+        yield _rehearsed(certificate.rehearsal)
     if strengths == {Strength.SYNTACTIC}:
-        yield (
-            "The promise is a property of the released table. It does not limit what can be inferred from the way in "
-            "which the table was chosen."
-        )
+        yield ("The promise is a property of the released table, whatever may be inferred from how it was chosen.")
         if _reads_alike(certificate):
-            yield "All records of a class may share a sensitive value: anyone who knows the class then knows the value."
+            yield "Everyone in a group may have the same sensitive value."
     if Strength.CONDITIONAL in strengths:
         yield (
             "A conditional promise fails if any of its assumptions fails; nothing in the release shows that they hold."
         )
-    read_off = [domain.column for domain in certificate.domains if domain.provenance is not Provenance.DECLARED]
+    read_off = [domain.column for domain in certificate.domains if not domain.provenance.reveals_nothing]
     if read_off:
         names = quoted(read_off)
         yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
+
+
+def _rehearsed(rehearsal: RehearsalEntry) -> str:
+    """Say that a release was attacked before it left, by which rule, and what was accepted."""
+    accepted = f" The publisher accepts what {quoted(rehearsal.accepted)} give away." if rehearsal.accepted else ""
+    return (
+        "Before it left, the publisher rehearsed an attack by somebody who knows the quasi-identifiers of everybody: "
+        f"finding people more than {float(fraction(rehearsal.margin)):g} times as often as promised stops a release."
+        f"{accepted} An attack that uses other lists or better guesses may find more."
+    )
 
 
 def _paid(account: AccountEntry) -> str:
@@ -203,24 +209,46 @@ def _reads_alike(certificate: Certificate) -> bool:
     return bool(sensitive) and not spoken & set(sensitive)
 
 
+#: where quasi-identifiers are released as they are, finding a record and learning a value are two risks
+FINDING = "Risk of finding a record"
+LEARNING = "Risk of learning a value"
+MOVED = "Risk of tracing a value"
+
 _RISKS = ("records", "equivalence classes", "smallest class", "unique records", "highest risk", "average risk")
 #: classes that do not show in the quasi-identifiers are called by another name than those that do
 _HIDDEN_RISKS = ("records", "classes", "smallest class", "alone in a class", "highest risk", "average risk")
 
 
-def summary(release: Made) -> str:
+def summary(release: Result) -> str:
     """Say on one screen what a release promises, what was done, and what it cost; for the holder of the data."""
     promises = release.guarantee.promises
     lines = _section("Promised", (promise.statement for promise in promises))
     lines += _section("Assuming", dict.fromkeys(text for promise in promises for text in promise.assumptions))
     lines += _section("Note", [GUESSED] if release.plan.schema.guessed else [])
-    lines += _section("Done", (event.describe() for event in release.guarantee.events))
+    lines += _section("Done", (event.describe() for event in release.guarantee.events if not _is_usual(event)))
     lines += _quality(release.measures)
     shown = [risk for risk in (release.before, release.after) if risk is not None]
     apart = len(release.parts) > 1 and release.parts[0].class_column is None
-    names = _HIDDEN_RISKS if release.plan.method.shows_members else _RISKS
-    lines += _risk("Risk of the worst table" if apart else "Risk", names, shown)
+    if release.plan.method.shows_members and release.before is not None:
+        # quasi-identifiers are released as they are: whoever knows them finds the record as before
+        lines += _risk(FINDING, _RISKS, [release.before, release.before])
+        linked = [part for part in release.parts if part.class_column is not None]
+        secrets = [each.name for part in linked for each in part.columns if each.role is Role.SENSITIVE]
+        if linked and secrets:
+            values, by = values_of(linked[-1].table, linked[-1].table.columns), [str(linked[-1].class_column)]
+            highest = max(values.commonest_share(by, name) for name in secrets)
+            lines += _learnt(LEARNING, LearntFigures(smallest=release.after.smallest, highest=highest))
+        else:
+            lines += _risk(MOVED, _HIDDEN_RISKS, [release.after])
+    else:
+        lines += _risk("Risk of the worst table" if apart else "Risk", _RISKS, shown)
+    lines += _kept([OwnFigures.of(each) for each in release.own_values])
     return "\n".join([*lines, *_people([PeopleFigures.of(each) for each in release.people or ()])])
+
+
+def _is_usual(event: Event) -> bool:
+    """Return whether a step need not be said to the holder: nothing was suppressed, or records were sorted."""
+    return event.name == "ordered" or (event.name == "suppressed" and not getattr(event, "records", 1))
 
 
 def _people(found: Sequence[PeopleFigures]) -> list[str]:
@@ -232,6 +260,8 @@ def _people(found: Sequence[PeopleFigures]) -> list[str]:
 def render_text(document: Document) -> str:
     """Return the report as plain text; characters that a terminal would obey are spelt out."""
     lines = [*_wrapped(" ".join(notice(document)), indent=""), ""]
+    if document.rehearsal is not None:
+        lines += table_lines(document.rehearsal.line, ("an attacker who knows", "finds"), document.rehearsal.rows)
     lines += _section("Release", (f"{ABOUT[name]}: {text}" for name, text in document.about.items()))
     lines += _section("Promised", (f"{p.statement} ({STRENGTHS[p.strength][0]})" for p in document.promises))
     lines += _section("Assuming", dict.fromkeys(text for p in document.promises for text in p.assumptions))
@@ -242,9 +272,13 @@ def render_text(document: Document) -> str:
     for table in document.tables:
         if table.risk is not None:
             shown = [table.risk] if document.before is None else [document.before, table.risk]
-            lines += _risk(f"Risk, {table.file}", _RISKS, shown)
+            title = FINDING if any(each.learnt is not None for each in document.tables) else "Risk"
+            lines += _risk(f"{title}, {table.file}", _RISKS, shown)
+        elif table.learnt is not None:
+            lines += _learnt(f"{LEARNING}, {table.file}", table.learnt)
         elif table.hidden_among is not None:
             lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
+    lines += _kept(document.own_values)
     lines += _people(document.people)
     lines += _quality(document.measures)
     lines += _section("Attention", document.attention)
@@ -283,6 +317,28 @@ def _risk(title: str, names: Sequence[str], shown: Sequence[Risk | Reidentificat
     return _beside(clean(title), ("before", "after") if len(shown) == 2 else (), [row for row in rows if any(row[1:])])
 
 
+#: where values changed places inside classes: how many stay where they were
+KEPT, KEPT_HEADER = "Chance that a released value is the record's own", ("column", "on average", "at most")
+
+
+def kept_rows(found: Sequence[OwnFigures]) -> list[tuple[str, str, str]]:
+    """Return how likely values that changed places stay with their records as rows of a table."""
+    return [(each.column, share(each.mean), share(each.greatest)) for each in found]
+
+
+def _kept(found: Sequence[OwnFigures]) -> list[str]:
+    return table_lines(KEPT, KEPT_HEADER, kept_rows(found)) if found else []
+
+
+def learnt_rows(learnt: LearntFigures) -> list[tuple[str, str]]:
+    """Return the risk of learning a value as rows of a table."""
+    return [("smallest class", f"{learnt.smallest:,}"), ("highest risk", share(learnt.highest))]
+
+
+def _learnt(title: str, learnt: LearntFigures) -> list[str]:
+    return _beside(clean(title), (), learnt_rows(learnt))
+
+
 def _beside(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return figures as lines, those of two tables beside each other."""
     width = max(10, *(len(cell) for _, *cells in rows for cell in cells)) if rows else 10
@@ -294,4 +350,4 @@ def _beside(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
 def _wrapped(sentence: str, *, indent: str) -> list[str]:
     text = clean(shortened(sentence, 20_000))
     more = " " * len(indent)
-    return textwrap.wrap(text, width=96, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)
+    return textwrap.wrap(text, width=80, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from shoal.risk._population import PopulationUniqueness, individual_risk, popula
 from shoal.risk._reidentification import PeopleRisk, Reidentification, k_map, people_risk, reidentification
 from shoal.risk._special_uniques import SpecialUniques, record_scores, summed
 from shoal.risk._survey import Sample, SurveyRisk, household_risks, sample, survey_risk_of
-from shoal.schema import Attribute, Flat, Kind, Role, Schema
+from shoal.schema import Attribute, Flat, Kind, Outside, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
 
 
@@ -87,7 +88,7 @@ class Assessment:
 
 
 def assess(
-    table: Table,
+    table: Any,
     *,
     population: Table | None = None,
     sampling_fraction: float | None = None,
@@ -100,7 +101,8 @@ def assess(
     Parameters
     ----------
     table
-        A table with a schema that names at least one quasi-identifier.
+        A table with a schema that names at least one quasi-identifier; a frame or the name of a file gets a drafted
+        one.
     population
         The table of the population that the records were drawn from, for the journalist's risk.
     sampling_fraction
@@ -124,6 +126,8 @@ def assess(
     >>> found.reidentification.unique, found.attributes[0].certain, found.population.chosen
     (1, 3, 'pitman')
     """
+    if schema is None:
+        table = tables.described(table, decided=False)
     described = _described(table, schema)
     flat = _flattened(described, table, released=schema is not None)
     known = population if schema is None else None
@@ -240,12 +244,12 @@ def _flat(attribute: Attribute, *, released: bool) -> Attribute:
     # released values are words, and so are ordinal ones, whose order does not matter here
     if released or attribute.kind is Kind.ORDINAL:
         return _words(attribute)
-    return replace(attribute, domain=None, hierarchy=Flat())
+    return replace(attribute, domain=None, outside=Outside.REFUSE, hierarchy=Flat())
 
 
 def _words(attribute: Attribute) -> Attribute:
     role = Role.INSENSITIVE if attribute.role is Role.WEIGHT else attribute.role
-    return replace(attribute, role=role, kind=Kind.CATEGORICAL, domain=None, hierarchy=Flat())
+    return replace(attribute, role=role, kind=Kind.CATEGORICAL, domain=None, outside=Outside.REFUSE, hierarchy=Flat())
 
 
 def record_risks(table: Table, *, largest: int | None = None) -> pa.Table:

@@ -1,21 +1,25 @@
 """The names of this package; each is imported when it is first used."""
 
+from ._derived import Derived as Derived
 from ._domain import INEXACT as INEXACT
 from ._domain import Bound as Bound
 from ._domain import Domain as Domain
 from ._domain import Kind as Kind
+from ._domain import Provenance as Provenance
 from ._domain import Reading as Reading
 from ._domain import date_pattern as date_pattern
 from ._rule import HierarchyRule as HierarchyRule
 from ._schema import Attribute as Attribute
 from ._schema import Missing as Missing
-from ._schema import Provenance as Provenance
+from ._schema import Outside as Outside
+from ._schema import PersonsAnswer as PersonsAnswer
 from ._schema import Role as Role
 from ._schema import Schema as Schema
 from ._toml import dumps as dumps
 from ._toml import from_document as from_document
 from ._toml import load as load
 from ._toml import loads as loads
+from ._toml import parse as parse
 from ._toml import read_rule as read_rule
 from ._toml import save as save
 from ._toml import toml_value as toml_value
@@ -24,10 +28,15 @@ from ._values import INTERVAL as INTERVAL
 from ._values import Extent as Extent
 from ._values import day_extent as day_extent
 from ._values import number_extent as number_extent
+from .drafts._bands import bands as bands
 from .drafts._detectors import looks as looks
 from .drafts._draft import Draft as Draft
+from .drafts._draft import as_quasi_identifier as as_quasi_identifier
 from .drafts._draft import draft as draft
+from .drafts._names import person_key as person_key
 from .drafts._names import topic as topic
+from .drafts._names import words as words
+from .drafts._places import states as states
 from .drafts._profile import DATE_FORMATS as DATE_FORMATS
 from .drafts._profile import ColumnProfile as ColumnProfile
 from .drafts._profile import Guess as Guess

@@ -28,6 +28,25 @@ class Kind(StrEnum):
     DATE = "date"
 
 
+class Provenance(StrEnum):
+    """Where a domain or hierarchy came from; differential privacy accepts all but ``INFERRED`` ones.
+
+    ``DECLARED``: a person wrote it. ``PUBLIC``: it is known of all such columns, as the postal codes of a country.
+    ``PAID``: an account paid for reading it off the data with differential privacy. ``INFERRED``: it was read off the
+    data, and nobody paid.
+    """
+
+    DECLARED = "declared"
+    PUBLIC = "publicly known"
+    PAID = "paid for"
+    INFERRED = "inferred from the data"
+
+    @property
+    def reveals_nothing(self) -> bool:
+        """Whether differential privacy may rest on it."""
+        return self is not Provenance.INFERRED
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
     """The values an attribute may take, known without looking at the data.
@@ -38,11 +57,15 @@ class Domain:
         All values, as text; for an ordinal attribute in ascending order.
     minimum, maximum
         Inclusive bounds of a numeric or date attribute.
+    provenance
+        See :class:`Provenance`. Values that were read off the data stand under a key of their own in schema files,
+        ``seen_values``, so that no line is left out by accident that says so.
     """
 
     values: tuple[str, ...] | None = None
     minimum: Bound | None = None
     maximum: Bound | None = None
+    provenance: Provenance = Provenance.DECLARED
 
     def __post_init__(self) -> None:
         if self.values is not None:
@@ -114,15 +137,22 @@ class Reading:
         ``-`` or a blank between them, or nothing. A time of day after it is ignored. None for ``2024-12-31``.
     decimal, thousands
         The decimal sign, and the sign between thousands, of numbers. None for those of the file.
+    unit
+        What stands before or after every number: ``$``, ``%`` or ``years``.
     unreadable
         The largest share of values that may be no number or no day and then count as missing, in [0, 1].
+    round_to
+        The step to whose multiples the numbers of a column that is released as it is are rounded when they are read;
+        halves are rounded up. None leaves them as they are.
     """
 
     missing_values: tuple[str, ...] = ()
     date_format: str | None = None
     decimal: str | None = None
     thousands: str | None = None
+    unit: str | None = None
     unreadable: float = 0.0
+    round_to: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing_values", tuple(str(value) for value in self.missing_values))
@@ -135,8 +165,12 @@ class Reading:
             problems.add("`thousands` must be `.`, `,`, `'` or a space")
         elif self.thousands is not None and self.thousands == (self.decimal or "."):
             problems.add("`decimal` and `thousands` must differ")
+        if self.unit is not None and re.search(r"^\s*$|[\d.,'+-]", self.unit):
+            problems.add("`unit` must be a sign or a word without digits, signs or points")
         if not 0 <= self.unreadable <= 1:
             problems.add("`unreadable` must be in [0, 1]")
+        if self.round_to is not None and not 1e-9 <= self.round_to <= 1e12:
+            problems.add("`round_to` must be a number above 0, from 1e-9 to 1e12")
         problems.raise_as(SchemaError)
 
     def problems(self, kind: Kind) -> list[str]:
@@ -144,10 +178,12 @@ class Reading:
         found = []
         if self.date_format is not None and kind is not Kind.DATE:
             found.append("`date_format` applies only to date columns")
-        if (self.decimal is not None or self.thousands is not None) and kind is not Kind.NUMERIC:
-            found.append("`decimal` and `thousands` apply only to numeric columns")
+        if any((self.decimal, self.thousands, self.unit)) and kind is not Kind.NUMERIC:
+            found.append("`decimal`, `thousands` and `unit` apply only to numeric columns")
         if self.unreadable and kind not in (Kind.NUMERIC, Kind.DATE):
             found.append("`unreadable` applies only to numeric and date columns")
+        if self.round_to is not None and kind is not Kind.NUMERIC:
+            found.append("`round_to` applies only to numeric columns")
         return found
 
 

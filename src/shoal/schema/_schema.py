@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from shoal.errors import Problems, SchemaError, quoted
-from shoal.schema._domain import PLAIN, Domain, Kind, Reading
+from shoal.errors import FilterError, Problems, SchemaError, quoted
+from shoal.schema._derived import Derived, check_derived
+from shoal.schema._domain import PLAIN, Domain, Kind, Provenance, Reading
 from shoal.schema._rule import HierarchyRule
 
 
@@ -64,6 +65,11 @@ class Role(StrEnum):
         return self in (Role.QUASI_IDENTIFIER, Role.STRATUM)
 
     @property
+    def released_as_it_is(self) -> bool:
+        """Whether values are released as they are read, without any generalisation."""
+        return self in (Role.SENSITIVE, Role.INSENSITIVE)
+
+    @property
     def groups_records(self) -> bool:
         """Whether values say which records belong together."""
         return self in (Role.PERSON, Role.HOUSEHOLD)
@@ -81,11 +87,29 @@ class Missing(StrEnum):
     REFUSE = "refuse"
 
 
-class Provenance(StrEnum):
-    """Where a domain or hierarchy came from; differential privacy accepts only ``DECLARED`` ones."""
+class Outside(StrEnum):
+    """What becomes of a value that is outside the declared domain, or is no number or day where one is declared.
 
-    DECLARED = "declared"
-    INFERRED = "inferred from the data"
+    ``REFUSE``: it is an error. ``CLAMP``: a number or day becomes the nearest bound. ``MISSING``: it counts as missing.
+    In place of one of these words stands a declared value that takes all others, such as ``other``.
+    """
+
+    REFUSE = "refuse"
+    CLAMP = "clamp"
+    MISSING = "missing"
+
+
+class PersonsAnswer(StrEnum):
+    """Whether a table without a person column holds one record of each person.
+
+    ``UNSTATED``: nothing suggests otherwise. ``DECIDE``: columns suggest that persons have several records, and nothing
+    is released before a person has given one of them the role ``person`` or said that it is not so. ``RECORDS``: a
+    person has said that every record stands for another person.
+    """
+
+    UNSTATED = ""
+    DECIDE = "decide"
+    RECORDS = "records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +124,8 @@ class Attribute:
         See :class:`Role` and :class:`Kind`; their words are understood too: ``role="sensitive"``.
     domain
         Declared values or bounds, or None where they are taken from the data (never under differential privacy).
+    outside
+        See :class:`Outside`; or the declared value that all values stand for that are not declared.
     missing
         See :class:`Missing`. A person or household is never a missing one: by default, records without a key are
         refused, for they may belong to somebody who is counted already. So are records without a sampling weight.
@@ -111,6 +137,9 @@ class Attribute:
         How values are written, where that is not plain; see :class:`Reading`.
     pseudonym
         For an identifier, a person or a household: replace it by a keyed pseudonym instead of dropping it.
+    derived
+        For a column with the role ``drop``: the public rule that gives its values from those of another column; see
+        :class:`Derived`.
     reason
         Why the column has its role, in a person's words; reports print it, so it must not tell about the data.
     """
@@ -120,10 +149,12 @@ class Attribute:
     kind: Kind = Kind.CATEGORICAL
     domain: Domain | None = None
     missing: Missing = Missing.CATEGORY
+    outside: str = Outside.REFUSE
     weight: float = 1.0
     hierarchy: HierarchyRule | None = None
     pseudonym: bool = False
     reading: Reading = PLAIN
+    derived: Derived | None = None
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -149,16 +180,48 @@ class Attribute:
     def _lists_values(self) -> bool:
         return self.domain is not None and self.domain.values is not None
 
+    @property
+    def _other_values(self) -> tuple[str, ...]:
+        """The declared values that others may stand for."""
+        texts = self.kind in (Kind.CATEGORICAL, Kind.ORDINAL) and self.domain is not None
+        return (self.domain.values or ()) if texts and self.domain is not None else ()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether some value of the column, or a missing one, is an error."""
+        return not self.role.left_out and (self.outside == Outside.REFUSE or self.missing is Missing.REFUSE)
+
+    def total(self) -> Attribute:
+        """Return the attribute by which every value of the column has a meaning.
+
+        What would be refused is clamped where there are bounds, and missing elsewhere; a record that lacks a value that
+        may not be missing is left out.
+        """
+        if not self.refuses:
+            return self
+        numbers = self.kind in (Kind.NUMERIC, Kind.DATE) and self.domain is not None and self.domain.bounded
+        outside = self.outside if self.outside != Outside.REFUSE else Outside.CLAMP if numbers else Outside.MISSING
+        missing = Missing.DROP if self.missing is Missing.REFUSE else self.missing
+        return replace(self, outside=outside, missing=missing)
+
     def _problems(self) -> Iterator[str]:
         """Say what does not go together."""
         if not (math.isfinite(self.weight) and self.weight >= 0):
             yield f"`weight` must be in [0, inf); got {self.weight}"
         if self.pseudonym and (not self.role.names_someone or self.role.left_out):
             yield f"`pseudonym` applies only to identifiers; this column is {self.role}"
+        if self.derived is not None and self.role is not Role.DROP:
+            yield f"a derived column is left out and computed again: its role must be drop; it is {self.role}"
         if self.role is Role.WEIGHT and self.kind is not Kind.NUMERIC:
             yield f"a sampling weight is numeric; this column is {self.kind}"
         if self.role is Role.WEIGHT and self.hierarchy is not None:
             yield "a sampling weight is released as it is and takes no `hierarchy`"
+        if self.domain is not None and self.domain.provenance is Provenance.INFERRED and self.domain.values is None:
+            yield "bounds that were read off the data are not kept in a schema"
+        if self.outside == Outside.CLAMP and not (self.domain is not None and self.domain.bounded):
+            yield '`outside = "clamp"` needs `minimum` and `maximum`'
+        elif self.outside not in (*Outside, *self._other_values):
+            yield f"`outside` must be one of {', '.join(Outside)}, or one of the declared `values`"
         if self.kind is Kind.ORDINAL and not self._lists_values:
             yield "an ordinal column needs all its `values` in ascending order"
         ends = () if self.domain is None else (self.domain.minimum, self.domain.maximum)
@@ -169,6 +232,8 @@ class Attribute:
             yield f"the bounds of a {self.kind} column must be {self.kind} values"
         if not self.role.names_someone:
             yield from self.reading.problems(self.kind)
+        if self.reading.round_to is not None and not self.role.left_out and not self.role.released_as_it_is:
+            yield f"`round_to` applies only to columns that are released as they are; this column is {self.role}"
         if self.hierarchy is not None and self.kind not in self.hierarchy.kinds:
             yield (
                 f"the hierarchy rule `{self.hierarchy.name}` works on columns of kind "
@@ -189,8 +254,13 @@ class Schema:
         Where relative paths of hierarchy files start.
     missing_values
         What stands for a missing value in every column, besides what the columns say themselves.
+    impossible
+        Filters that no record fulfils, as everybody knows: ``age < 15 and marital != never``. Records made from a
+        release keep to them. Public knowledge only: never read off the data.
     guessed
         True where roles were drafted and nobody confirmed them; the certificate then says so.
+    persons
+        See :class:`PersonsAnswer`.
 
     Examples
     --------
@@ -204,11 +274,15 @@ class Schema:
     folder: Path = field(default=Path(), compare=False)
     guessed: bool = False
     missing_values: tuple[str, ...] = ()
+    persons: PersonsAnswer = PersonsAnswer.UNSTATED
+    impossible: tuple[str, ...] = ()
     _by_name: dict[str, Attribute] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         problems = Problems()
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
+        object.__setattr__(self, "persons", PersonsAnswer(self.persons))
+        object.__setattr__(self, "impossible", tuple(self.impossible))
         object.__setattr__(self, "_by_name", {attribute.name: attribute for attribute in self.attributes})
         times = Counter(attribute.name for attribute in self.attributes)
         for name in sorted(name for name, number in times.items() if number > 1):
@@ -220,7 +294,21 @@ class Schema:
         if len(weights := self.having(Role.WEIGHT)) > 1:
             listed = quoted(weights)
             problems.add(f"columns {listed} have the role weight; at most one column can have it")
+        rules = {each.name: each.derived for each in self.attributes if each.derived is not None}
+        left_out = {each.name: each.role.names_someone and each.name not in rules for each in self.attributes}
+        check_derived(rules, left_out, problems)
+        self._check_impossible(problems)
         problems.raise_as(SchemaError)
+
+    def _check_impossible(self, problems: Problems) -> None:
+        from shoal.schema.filters import parse
+
+        for place, rule in enumerate(self.impossible, start=1):
+            try:
+                if parse(rule, self, derived=True) is None:
+                    problems.add(f"item {place} of `impossible` is empty")
+            except FilterError as error:
+                problems.add(f"item {place} of `impossible`: {error.problems[0]}")
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
@@ -266,10 +354,22 @@ class Schema:
         """
         column = self[name]
         rule = None if role == Role.WEIGHT else column.hierarchy
-        changed = replace(column, role=role, pseudonym=False, hierarchy=rule)  # type: ignore[arg-type]
+        derived = column.derived if role == Role.DROP else None
+        reading = column.reading if Role(role).released_as_it_is else replace(column.reading, round_to=None)
+        changed = replace(column, role=role, pseudonym=False, hierarchy=rule, derived=derived, reading=reading)  # type: ignore[arg-type]
         if column.pseudonym and changed.role.names_someone and not changed.role.left_out:
             changed = replace(changed, pseudonym=True)
         return replace(self, attributes=tuple(changed if each is column else each for each in self.attributes))
+
+    def with_rounding(self, steps: Mapping[str, float]) -> Schema:
+        """Return the schema with numbers of some columns rounded to a step each when they are read."""
+        for name in steps:
+            self[name]
+        attributes = (
+            replace(each, reading=replace(each.reading, round_to=steps[each.name])) if each.name in steps else each
+            for each in self.attributes
+        )
+        return replace(self, attributes=tuple(attributes))
 
     def having(self, role: Role) -> tuple[str, ...]:
         """Return the names of the columns with this role."""
@@ -284,6 +384,29 @@ class Schema:
     def person(self) -> str | None:
         """The column that says whose record it is; None where every record is a person of its own."""
         return next(iter(self.having(Role.PERSON)), None)
+
+    @property
+    def is_total(self) -> bool:
+        """Whether every table with these columns fits, whatever its cells hold."""
+        return not any(attribute.refuses for attribute in self.attributes)
+
+    def total(self) -> Schema:
+        """Return the schema that refuses no value.
+
+        Differential privacy needs one: that a value is refused tells that somebody has it, and nobody pays for that.
+
+        Examples
+        --------
+        >>> age = Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=120))
+        >>> Schema(attributes=(age,)).total()["age"].outside
+        <Outside.CLAMP: 'clamp'>
+        """
+        return self if self.is_total else replace(self, attributes=tuple(each.total() for each in self.attributes))
+
+    @property
+    def asks_for_persons(self) -> bool:
+        """Whether a person must still say if persons have several records."""
+        return self.persons is PersonsAnswer.DECIDE and self.person is None
 
     @property
     def household(self) -> str | None:

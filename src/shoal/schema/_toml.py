@@ -12,11 +12,13 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from shoal.errors import InputError, Problems, SchemaError, quoted
-from shoal.schema._domain import Domain, Kind, Reading
+from shoal.schema._derived import Derived
+from shoal.schema._domain import Domain, Kind, Provenance, Reading
 from shoal.schema._entry import (
     TomlTable,
     day_or_number,
@@ -30,18 +32,35 @@ from shoal.schema._entry import (
     word_or_number,
 )
 from shoal.schema._rule import HierarchyRule
-from shoal.schema._schema import Attribute, Missing, Role, Schema
+from shoal.schema._schema import Attribute, Missing, Outside, PersonsAnswer, Role, Schema
 from shoal.schema.rules import RULES
 from shoal.writing import write_file
 
 T = TypeVar("T")
+
+
+class _Origin(StrEnum):
+    """How schema files say where a domain came from; values read off the data have a key of their own."""
+
+    DECLARED = "declared"
+    PUBLIC = "public"
+    PAID = "paid"
+
+
+_PROVENANCE = {
+    _Origin.DECLARED: Provenance.DECLARED,
+    _Origin.PUBLIC: Provenance.PUBLIC,
+    _Origin.PAID: Provenance.PAID,
+}
 
 _WRITTEN: Mapping[str, Callable[[object], object]] = {
     "missing_values": many(word_or_number),
     "date_format": text,
     "decimal": text,
     "thousands": text,
+    "unit": text,
     "unreadable": number,
+    "round_to": number,
 }
 
 
@@ -76,14 +95,42 @@ def loads(text: str, folder: str | os.PathLike[str] = ".", *, subject: str = "th
     shoal.errors.SchemaError: column `sex`: unknown key `kid` (did you mean `kind`?)
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse(text)
+    except ValueError as error:
         raise SchemaError(f"{subject} is not valid TOML: {error}") from None
-    except RecursionError:
-        raise SchemaError(f"{subject} is not valid TOML: too deeply nested") from None
-    except ValueError:
-        raise SchemaError(f"{subject} is not valid TOML: a number has too many digits") from None
     return from_document(document, folder)
+
+
+#: parts of a dotted key, such as `columns.age.hierarchy`; the parser needs time and memory for their square
+_MOST_PARTS = 64
+_PART = r"""(?:(?<![A-Za-z0-9_-])[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_DOTTED = re.compile(rf"(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
+#: bits of a whole number; more are no bound of anything, and decimal digits of many take long to write
+_MOST_BITS = 1024
+
+
+def parse(text: str) -> dict[str, Any]:
+    """Parse TOML that a stranger may have written: ValueError says what is wrong, and nothing costs much."""
+    if _DOTTED.search(text):
+        raise ValueError(f"a key has more than {_MOST_PARTS} parts")
+    try:
+        document = tomllib.loads(text)
+        _check_numbers(document)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+    except ValueError:
+        raise ValueError("a number has too many digits") from None
+    return document
+
+
+def _check_numbers(value: object) -> None:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise ValueError
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_numbers(inner)
 
 
 def from_document(document: dict[str, Any], folder: str | os.PathLike[str] = ".") -> Schema:
@@ -95,14 +142,23 @@ def from_document(document: dict[str, Any], folder: str | os.PathLike[str] = "."
         problems.add(f"the schema: `shoal`, the version of the format, must be {VERSION}")
     guessed = entry.get("guessed", truth, False)
     missing_values: tuple[str, ...] = entry.get("missing_values", many(word_or_number)) or ()
+    persons = entry.word("persons", PersonsAnswer, PersonsAnswer.UNSTATED)
+    impossible: tuple[str, ...] = entry.get("impossible", many(text)) or ()
     columns: dict[str, object] = entry.get("columns", table) or {}
     entry.close()
-    found = [_attribute(name, each, problems) for name, each in columns.items()]
+    found = [_attribute(name, each, Path(folder), problems) for name, each in columns.items()]
     if not columns and not problems:
         problems.add("the schema describes no columns")
     problems.raise_as(SchemaError)
     attributes = tuple(attribute for attribute in found if attribute is not None)
-    return Schema(attributes=attributes, folder=Path(folder), guessed=guessed, missing_values=missing_values)
+    return Schema(
+        attributes=attributes,
+        folder=Path(folder),
+        guessed=guessed,
+        missing_values=missing_values,
+        persons=persons or PersonsAnswer.UNSTATED,
+        impossible=impossible,
+    )
 
 
 def read_rule(found: Mapping[str, object]) -> HierarchyRule:
@@ -114,7 +170,7 @@ def read_rule(found: Mapping[str, object]) -> HierarchyRule:
     return rule
 
 
-def _attribute(name: str, column: object, problems: Problems) -> Attribute | None:
+def _attribute(name: str, column: object, folder: Path, problems: Problems) -> Attribute | None:
     """Return what one table describes, or None and note why not."""
     subject = f"column `{name}`"
     if not isinstance(column, dict):
@@ -123,22 +179,35 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
     entry = TomlTable(column, subject, problems)
     role = entry.word("role", Role)
     kind = entry.word("kind", Kind, Kind.CATEGORICAL)
-    values = entry.get("values", many(text))
+    values, seen = entry.get("values", many(text)), entry.get("seen_values", many(text))
+    origin = entry.word("provenance", _Origin, _Origin.DECLARED)
+    if values is not None and seen is not None:
+        problems.add(f"{subject}: `seen_values` were read off the data, `values` are declared; give one of the two")
     minimum, maximum = entry.get("minimum", day_or_number), entry.get("maximum", day_or_number)
     missing = entry.word("missing", Missing, Missing.CATEGORY)
+    outside = entry.get("outside", text) or Outside.REFUSE
     weight = entry.get("weight", number, 1.0)
     hierarchy = entry.get("hierarchy", table)
     pseudonym = entry.get("pseudonym", truth, False)
+    derived = entry.get("derived", table)
     reason = entry.get("reason", text, "")
     written = {key: entry.get(key, read) for key, read in _WRITTEN.items()}
     good = entry.close()
     rule = None if hierarchy is None else _rule(subject, hierarchy, problems)
+    computed = None if derived is None else _derived(subject, derived, folder, problems)
     if role is None or not good:
         return None
     reading = _noted(subject, problems, lambda: Reading(**{k: v for k, v in written.items() if v is not None}))  # type: ignore[arg-type]
     domain = None
-    if values is not None or minimum is not None or maximum is not None:
-        domain = _noted(subject, problems, lambda: Domain(values=values, minimum=minimum, maximum=maximum))
+    if values is not None or seen is not None or minimum is not None or maximum is not None:
+        provenance = _PROVENANCE[origin or _Origin.DECLARED]
+        if values is None and seen is not None:
+            values, provenance = seen, Provenance.INFERRED
+        domain = _noted(
+            subject,
+            problems,
+            lambda: Domain(values=values, minimum=minimum, maximum=maximum, provenance=provenance),
+        )
     if domain is None and values is not None:
         domain = Domain(values=("-",))  # a stand-in, so that the rest of the column is checked as well
     return _noted(
@@ -150,10 +219,12 @@ def _attribute(name: str, column: object, problems: Problems) -> Attribute | Non
             kind=kind,
             domain=domain,
             missing=missing,
+            outside=outside,
             weight=weight,
             hierarchy=rule,
             pseudonym=pseudonym,
             reading=reading or Reading(),
+            derived=computed,
             reason=reason,
         ),
     )
@@ -179,6 +250,12 @@ def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> Hier
     return _noted(subject, problems, lambda: RULES[named[0]].read(entry))
 
 
+def _derived(subject: str, rule: Mapping[str, object], folder: Path, problems: Problems) -> Derived | None:
+    """Return the rule by which a column follows from another one."""
+    entry = TomlTable(rule, f"{subject}: `derived`", problems)
+    return _noted(subject, problems, lambda: Derived.read(entry, folder))
+
+
 def _which_rule(found: Mapping[str, object], named: list[str]) -> str:
     if named:
         return f"`hierarchy` must name exactly one rule; got {quoted(named)}"
@@ -202,8 +279,12 @@ def dumps(schema: Schema, *, head: Sequence[str] = (), comments: Mapping[str, Se
     lines = [*_comment(head), *([""] if head else []), f"shoal = {VERSION}"]
     if schema.missing_values:
         lines.append(f"missing_values = {toml_value(schema.missing_values)}")
+    if schema.impossible:
+        lines.append(f"impossible = {toml_value(schema.impossible)}")
     if schema.guessed:
         lines.append("guessed = true  # remove this line when you have confirmed the roles below")
+    if schema.persons:
+        lines += [*_comment((comments or {}).get("", ())), f"persons = {toml_value(schema.persons.value)}"]
     for attribute in schema:
         lines += ["", *_comment((comments or {}).get(attribute.name, ()))]
         lines += _table(attribute)
@@ -251,9 +332,14 @@ def _settings(attribute: Attribute) -> list[str]:
     if attribute.kind is not Kind.CATEGORICAL:
         settings["kind"] = attribute.kind.value
     if domain is not None:
-        settings |= {"values": domain.values, "minimum": domain.minimum, "maximum": domain.maximum}
+        key = "seen_values" if domain.provenance is Provenance.INFERRED else "values"
+        settings |= {key: domain.values, "minimum": domain.minimum, "maximum": domain.maximum}
+        words = {provenance: word.value for word, provenance in _PROVENANCE.items() if word is not _Origin.DECLARED}
+        settings |= {"provenance": words.get(domain.provenance)}
     if attribute.missing is not Missing.CATEGORY:
         settings["missing"] = attribute.missing.value
+    if attribute.outside != Outside.REFUSE:
+        settings["outside"] = str(attribute.outside)
     if attribute.weight != 1:
         settings["weight"] = attribute.weight
     if attribute.pseudonym:
@@ -264,6 +350,8 @@ def _settings(attribute: Attribute) -> list[str]:
         value = getattr(attribute.reading, each.name)
         if value != each.default:
             settings[each.name] = value
+    if attribute.derived is not None:
+        settings["derived"] = attribute.derived.write()
     return [f"{key} = {toml_value(value)}" for key, value in settings.items() if value is not None]
 
 

@@ -17,6 +17,7 @@ from ._by_record import join_classes as join_classes
 from ._by_record import release_records as release_records
 from ._by_record import sampled as sampled
 from ._by_record import sorted_records as sorted_records
+from ._by_record import tally_by_class as tally_by_class
 from ._classes import Classes as Classes
 from ._classes import ClassHistogram as ClassHistogram
 from ._classes import Dictionary as Dictionary
@@ -28,6 +29,12 @@ from ._classes import SensitiveAttribute as SensitiveAttribute
 from ._classes import group as group
 from ._classes import tally as tally
 from ._columns import schema_of as schema_of
+from ._drafted import Wishes as Wishes
+from ._drafted import as_quasi_identifier as as_quasi_identifier
+from ._drafted import as_table as as_table
+from ._drafted import described as described
+from ._drafted import draft_schema as draft_schema
+from ._drafted import frame_of as frame_of
 from ._encode import encode as encode
 from ._engine import ROW as ROW
 from ._engine import free_name as free_name
@@ -53,8 +60,9 @@ from ._people import people as people
 from ._people import repeated_identifiers as repeated_identifiers
 from ._profile import profile as profile
 from ._repeated import repeat as repeat
+from ._sample import relations_of_sample as relations_of_sample
+from ._sample import sampler as sampler
 from ._selection import Filter as Filter
-from ._selection import FilterError as FilterError
 from ._selection import RecordStore as RecordStore
 from ._selection import Selection as Selection
 from ._selection import filter_text as filter_text
@@ -75,6 +83,7 @@ from ._values import NumberSpread as NumberSpread
 from ._values import ValueCounts as ValueCounts
 from ._values import Values as Values
 from ._values import class_sizes as class_sizes
+from ._values import common_copies as common_copies
 from ._values import count_values as count_values
 from ._values import different as different
 from ._values import distinct_values as distinct_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,9 @@ from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing, TupleColumn, Words
 from shoal.tables._engine import OURS, key, named, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
+from shoal.tables._relations import TableQuery
 from shoal.tables._repeated import COPIES, repeated
 from shoal.tables._table import Table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: A released column with at most this many distinct values travels through the sort as a few bits.
 FEW = 1000
@@ -88,7 +85,7 @@ def _columns(table: Table, encoded: Encoded, keep: Sequence[str] | None, key: by
     return [name for name in table.columns if name in kept]
 
 
-def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]) -> ir.Table:
+def _released(table: Table, lookup: Lookup, records: TableQuery, chosen: list[str]) -> TableQuery:
     """Sort by all released columns, then write the packed ones out.
 
     The engine sorts a word of bits in place of up to a dozen texts: half the time, and a fraction of the disk.
@@ -109,7 +106,7 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
     rows = records.select(*named(carried))
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
     often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
-    ordered = table.engine.apart(_counted(known) if often else sorted_by_values(known))
+    ordered = _counted(known) if often else sorted_by_values(known)
     values: dict[str, Any] = {
         name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
         if name in columns and columns[name][1].few
@@ -120,15 +117,13 @@ def _released(table: Table, lookup: Lookup, records: ir.Table, chosen: list[str]
     return repeated(written) if often else written
 
 
-def _counted(rows: ir.Table) -> ir.Table:
+def _counted(rows: TableQuery) -> TableQuery:
     """Return the different rows, sorted by all their columns, with how often each is there."""
-    import ibis
-
     counted = rows.group_by(rows.columns).aggregate(**{COPIES: rows.count()})
-    return counted.order_by([ibis.asc(name) for name in rows.columns])
+    return counted.order_by(rows.columns)
 
 
-def _unpacked(table: Table, ordered: ir.Table, packing: Packing, position: int, column: ReleasedColumn) -> Any:
+def _unpacked(table: Table, ordered: TableQuery, packing: Packing, position: int, column: ReleasedColumn) -> Any:
     code = packing.code(position, ordered[f"{OURS}word{packing.words[position]}"])
     return table.engine.labelled(code, column.labels)
 
@@ -184,7 +179,7 @@ class Lookup:
         tuples = once if suppressed or local else None
         return cls(encoded=encoded, columns=columns, released=released, tuples=tuples)
 
-    def join(self, table: Table) -> ir.Table:
+    def join(self, table: Table) -> TableQuery:
         """Return the records with a column ``label{j}`` or a part ``part{j}`` for each column looked up.
 
         A part is null where no kept record has the value: such records are dropped before they are sorted.
@@ -213,7 +208,7 @@ class Lookup:
         found = table.engine.fetch(rows.aggregate(**several)).to_pylist()[0].values() if several else ()
         return bool(len(frequencies.counts) * math.prod(found) * _OFTEN <= frequencies.records)
 
-    def words(self, records: ir.Table) -> tuple[Packing, dict[str, Any]]:
+    def words(self, records: TableQuery) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
         words = self.packing.added([records[f"{OURS}part{j}"] for j in self.few])
         return self.packing, {f"{OURS}word{i}": word for i, word in enumerate(words)}
@@ -241,7 +236,7 @@ class Lookup:
             yield f"{OURS}label{j}", column.labels.take(pa.array(np.where(unused, 0, codes)))
             yield f"{OURS}part{j}", pa.array(codes, mask=unused)
 
-    def _join_tuples(self, table: Table, records: ir.Table, packing: Packing, tuples: Integers) -> ir.Table:
+    def _join_tuples(self, table: Table, records: TableQuery, packing: Packing, tuples: Integers) -> TableQuery:
         codes = self.encoded.frequencies.codes[tuples]
         known: dict[str, Any] = {}
         for j, column in self.released.items():
@@ -280,7 +275,7 @@ def _ranked(labels: pa.Array) -> tuple[pa.Array, Integers]:
     return distinct, np.asarray(ranks.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> ir.Table:
+def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> TableQuery:
     """Return the records with the numbers and texts that stand beside the values of their columns.
 
     ``columns[name]`` are arrays of the same length: first the distinct values of the column, then what stands beside.
@@ -298,7 +293,7 @@ def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> ir.Tab
     return records
 
 
-def with_parts(table: Table, columns: Sequence[TupleColumn], parts: Sequence[Words]) -> ir.Table:
+def with_parts(table: Table, columns: Sequence[TupleColumn], parts: Sequence[Words]) -> TableQuery:
     """Return the records with what their values add to words, ``part0``, ``part1``, ..., given that of every value."""
     known: dict[str, dict[str, Any]] = {
         column.name: {f"{OURS}value{i}": column.values, f"{OURS}part{i}": pa.array(part)}
@@ -308,8 +303,8 @@ def with_parts(table: Table, columns: Sequence[TupleColumn], parts: Sequence[Wor
 
 
 def with_tuples(
-    table: Table, records: ir.Table, packing: Packing, parts: Sequence[Any], rows: Codes, **beside: pa.Array
-) -> ir.Table:
+    table: Table, records: TableQuery, packing: Packing, parts: Sequence[Any], rows: Codes, **beside: pa.Array
+) -> TableQuery:
     """Return the records with what stands beside their tuples, given the ``parts`` of the tuple of a record.
 
     ``rows`` are the codes of the tuples; records of other tuples are left out.
@@ -331,7 +326,7 @@ def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any
     return None if any(number is None for number in found.values()) else found
 
 
-def look_up(table: Table, records: ir.Table, name: str, known: pa.Table) -> ir.Table:
+def look_up(table: Table, records: TableQuery, name: str, known: pa.Table) -> TableQuery:
     """Look the values of a column up among its distinct values; null is one of them."""
     value = known.column_names[0]
     staged = table.engine.stage(known)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +17,15 @@ from shoal.tables._apply import look_up
 from shoal.tables._by_record import release_beside, taken_from
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
-from shoal.tables._engine import ROW, builtin, fetched, figures, key, quiet
+from shoal.tables._engine import ROW, fetched, figures, key, quiet
+from shoal.tables._expressions import Value, cases, descending, function, literal
 from shoal.tables._holders import tallied
 from shoal.tables._people import CrowdCounts, crowds, gathered, kinds
+from shoal.tables._relations import TableQuery
 from shoal.tables._spark import SparkEngine, hashed
 from shoal.tables._table import Table, numbered
+from shoal.tables._types import INTEGER
 from shoal.tables._values import class_sizes
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 Task = Callable[[pa.Table], pa.Table]
 
@@ -92,7 +92,7 @@ class Blocks:
     #: their tree.
     names: tuple[str, ...]
     #: The records: their number and ``v0``, ``v1``, ..., null where missing; a missing category has a leaf.
-    numbers: ir.Table = field(repr=False)
+    numbers: TableQuery = field(repr=False)
     #: What is known of the columns of categories.
     leaves: dict[str, ColumnLeaves]
     #: The sensitive attributes asked for, whose codes are ``s0``, ``s1``, ... of the records, and how many records have
@@ -152,7 +152,7 @@ class Blocks:
         asked: dict[str, Any] = {"records": self.numbers.count()}
         for i in range(len(self.names)):
             column = self.numbers[f"v{i}"]
-            asked |= {f"n{i}": column.count(), f"m{i}": column.mean(), f"s{i}": column.std(how="pop")}
+            asked |= {f"n{i}": column.count(), f"m{i}": column.mean(), f"s{i}": column.deviation()}
             asked |= {f"low{i}": column.min(), f"high{i}": column.max()}
         row = figures(self.table, self.numbers.aggregate(**asked))
         found = [
@@ -225,7 +225,7 @@ class Blocks:
         rows = self._apply(self._placed(axes, block), "block", function, types)
         return DraftedBlocks(blocks=self, rows=rows, axes=len(axes))
 
-    def _apply(self, records: ir.Table, group: str, function: Task, types: Mapping[str, str]) -> ir.Table:
+    def _apply(self, records: TableQuery, group: str, function: Task, types: Mapping[str, str]) -> TableQuery:
         made = ", ".join(f"{name} {kind}" for name, kind in types.items())
         with quiet(self.table.source.name):
             return self.engine.by_group(records, group, ROW, function, made)
@@ -236,10 +236,10 @@ class Blocks:
             column = self.numbers[f"v{axis.column}"]
             value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
             found.append((value - axis.centre) * axis.scale)
-        whose = builtin("xxhash64", ("string",), "int64")(self.numbers["who"]) if self.persons else self.numbers[ROW]
+        whose = function("xxhash64", INTEGER, self.numbers["who"]) if self.persons else self.numbers[ROW]
         return [*found, hashed(whose, 1)]
 
-    def _placed(self, axes: Sequence[Coordinate], block: Block) -> ir.Table:
+    def _placed(self, axes: Sequence[Coordinate], block: Block) -> TableQuery:
         return self.numbers.mutate(block=_block_of(self._coordinates(axes), block).cast("int32"))
 
 
@@ -248,15 +248,13 @@ class DraftedBlocks:
     """Clusters that the executors made block by block, to be repaired across the borders of blocks."""
 
     blocks: Blocks
-    rows: ir.Table
+    rows: TableQuery
     axes: int
 
     def widest(self, number: int) -> tuple[Floats, Counts]:
         """Return the widths of some clusters, greatest first, and how many records each has."""
-        import ibis
-
         clusters = self.rows.group_by("cluster").aggregate(width=self.rows["width"].max(), records=self.rows.count())
-        rows = fetched(self.blocks.table, clusters.order_by([ibis.desc("width"), "cluster"]).limit(number))
+        rows = fetched(self.blocks.table, clusters.order_by([descending("width"), "cluster"]).limit(number))
         return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
 
     def repaired(
@@ -280,7 +278,7 @@ class ClusteredBlocks:
     """What the executors made of the blocks: what is released of every record, stored where it was made."""
 
     blocks: Blocks
-    rows: ir.Table
+    rows: TableQuery
     #: The columns that tell classes apart.
     keys: tuple[str, ...]
 
@@ -323,7 +321,7 @@ class ClusteredBlocks:
         replaced = relabelled | {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
         return release_beside(self.blocks.table, rows, names, replaced, key=key)
 
-    def _relabelled(self, rows: ir.Table) -> tuple[ir.Table, dict[str, str]]:
+    def _relabelled(self, rows: TableQuery) -> tuple[TableQuery, dict[str, str]]:
         """Return rows with the labels of attributes that are released by them, and what these columns are called."""
         found: dict[str, str] = {}
         for attribute in self.blocks.relabelled:
@@ -339,7 +337,7 @@ class ClusteredBlocks:
             labelled, replaced = self._relabelled(self.rows)
             rows, taken = taken_from(table, self.rows, "other", [name for name in moved if name not in replaced])
             if replaced:
-                labels = table.engine.apart(labelled.select(*replaced.values(), labelled=labelled["record"]))
+                labels = labelled.select(*replaced.values(), labelled=labelled["record"])
                 rows = rows.inner_join(labels, [rows["other"] == labels["labelled"]])
         return release_beside(table, rows, names, taken | replaced, key=key)
 
@@ -396,7 +394,7 @@ def in_blocks(
     with quiet(table.source.name):
         for place, rows in looked.items():
             joined = look_up(table, chosen, place, rows)
-            chosen = joined.drop(place, "value").rename(**{place: "leaf"})
+            chosen = joined.select(**{name: joined["leaf" if name == place else name] for name in chosen.columns})
         # every later step reads the leaves, and need not look them up again
         stored = table.engine.keep(chosen) if looked else chosen
     return Blocks(
@@ -418,9 +416,7 @@ def _made(columns: Mapping[str, str]) -> dict[str, str]:
 
 def _as_number(table: Table, attribute: Attribute) -> Any:
     """Return a column as numbers, of categories the values, which are looked up; None where it cannot be."""
-    import ibis
-
-    column = table.expression[attribute.name]
+    column: Value = table.expression[attribute.name]
     kind = column.type()
     if attribute.kind is Kind.CATEGORICAL:
         return key(column)
@@ -428,7 +424,7 @@ def _as_number(table: Table, attribute: Attribute) -> Any:
         declared = attribute.domain.values if attribute.domain is not None and kind.is_string() else None
         # whole numbers: Spark takes 1.0 for a decimal
         ranks = [(column == value, rank) for rank, value in enumerate(declared or ())]
-        return ibis.cases(*ranks).cast("float64") if ranks else None
+        return cases(*ranks).cast("float64") if ranks else None
     if kind.is_boolean():
         return column.cast("int8").cast("float64")
     if kind.is_numeric():
@@ -436,14 +432,12 @@ def _as_number(table: Table, attribute: Attribute) -> Any:
     if kind.is_timestamp():
         column, kind = column.date(), column.date().type()
     if kind.is_date():
-        return column.delta(ibis.date("1970-01-01"), unit="day").cast("float64")
+        return column.delta(dt.date(1970, 1, 1)).cast("float64")
     return None
 
 
 def _block_of(coordinates: Sequence[Any], block: Block) -> Any:
-    import ibis
-
     if isinstance(block, int):
-        return ibis.literal(block, type="int32")
+        return literal(block, "int32")
     below, above = (_block_of(coordinates, part) for part in (block.below, block.above))
     return (coordinates[block.axis] < block.border).ifelse(below, above)

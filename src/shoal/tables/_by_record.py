@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,9 @@ from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._people import household_of, person_of
+from shoal.tables._relations import TableQuery
 from shoal.tables._spark import SparkEngine, hashed
 from shoal.tables._table import Table, numbered
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -180,16 +178,28 @@ def release_records(
     return release_beside(table, rows, names, replaced, key=key)
 
 
-def taken_from(table: Table, rows: ir.Table, other: str, names: Sequence[str]) -> tuple[ir.Table, dict[str, str]]:
+def tally_by_class(encoded: EncodedRecords, labels: Integers, name: str) -> tuple[Integers, Integers]:
+    """Count the records of every value of a column in every class: the class and the number, in no order."""
+    table = encoded.table
+    with quiet(table.source.name):
+        rows = table.engine.stage(pa.table({"record": pa.array(encoded.rows), "class": pa.array(labels)}))
+        values = table.expression.select(number=table.expression[ROW], value=table.expression[name])
+        joined = values.inner_join(rows, [values["number"] == rows["record"]])
+        counted = joined.group_by(["class", "value"]).aggregate(records=joined.count())
+        found = fetched(table, counted.select("class", "records"))
+    return tuple(found[each].to_numpy().astype(np.int64) for each in ("class", "records"))
+
+
+def taken_from(table: Table, rows: TableQuery, other: str, names: Sequence[str]) -> tuple[TableQuery, dict[str, str]]:
     """Return rows with some columns of the record whose number ``other`` is, and what these are called there."""
     places = {name: f"{other}_{i}" for i, name in enumerate(names)}
     theirs = {place: table.expression[name] for name, place in places.items()}
-    given = table.engine.apart(table.expression.select(**{f"{other}_giver": table.expression[ROW]}, **theirs))
+    given = table.expression.select(**{f"{other}_giver": table.expression[ROW]}, **theirs)
     return rows.inner_join(given, [rows[other] == given[f"{other}_giver"]]), places
 
 
 def release_beside(
-    table: Table, rows: ir.Table, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None
+    table: Table, rows: TableQuery, names: Sequence[str], replaced: Mapping[str, str], *, key: bytes | None
 ) -> Table:
     """As :func:`release_records`, for new values that lie beside the table.
 

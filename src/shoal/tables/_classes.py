@@ -73,6 +73,16 @@ class Frequencies:
         """The number of persons that the records are of."""
         return self.records if self.holders is None else self.holders.people
 
+    def without_sensitive(self) -> Frequencies:
+        """Return the distinct combinations of quasi-identifiers alone, with their records, whoever these are of."""
+        labels, firsts = group(self.codes)
+        return Frequencies(
+            hierarchies=self.hierarchies,
+            codes=np.asfortranarray(self.codes[firsts]),
+            counts=tally(labels, self.counts, len(firsts)),
+            sensitive_codes=np.zeros((len(firsts), 0), dtype=np.int32),
+        )
+
     def only(self, chosen: Mask) -> Frequencies:
         """Return some of the tuples."""
         return replace(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.errors import DataError, Problems, SchemaError
-from shoal.exact import share
-from shoal.schema import Attribute, Kind, Missing, Role, Schema, date_pattern
+from shoal.errors import DataError, HierarchyError, Problems, SchemaError
+from shoal.exact import fraction, share
+from shoal.hierarchies import declared_leaves
+from shoal.schema import Attribute, Domain, Kind, Missing, Outside, Role, Schema, date_pattern
 from shoal.schema.rules import text
 from shoal.tables._engine import ROW, fetched, figures, key, named
+from shoal.tables._expressions import Value, any_of, literal
+from shoal.tables._relations import TableQuery
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from shoal.tables._table import Table
 
 
@@ -28,6 +30,7 @@ _WRONG = {
     "not finite": ("not a finite number", "not finite numbers"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
     "below": ("not above 0, but every record stands for somebody", "not above 0, but every record stands for somebody"),
+    "too large": ("too large to be rounded", "too large to be rounded"),
     # one key with a fraction would merge others that differ in their last digits
     "alike": (f"too large for {_INEXACT}", f"too large for {_INEXACT}"),
 }
@@ -39,6 +42,7 @@ _NOBODY = (
 # the engines' own conversions differ (Spark takes 1d for a number), so the text is looked at first
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _WHOLE = r"^[+-]?[0-9]{1,18}$"  # fits into 64 bits
+_WITH_UNIT = r"^[+-]?(%s)?\s*[+-]?[0-9.][0-9.,' ]*(%s)?$"
 _NUMBER_TEXT = re.compile(_NUMBER)
 _GROUPED = r"^[+-]?[0-9]{1,3}(%s[0-9]{3})+(\.[0-9]*)?$"
 _NOT_FINITE = r"^[+-]?(nan|inf|infinity)$"
@@ -62,18 +66,21 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     for attribute in schema:
         _judge(table, readings[attribute.name], found, problems)
         empty = found[f"{attribute.name}/missing"] == found["records"]
-        if empty and not allow_empty and not attribute.role.left_out:
+        if empty and not allow_empty and not schema.is_total and not attribute.role.left_out:
             problems.add(f'column `{attribute.name}` has no value in any record; set `role = "drop"` to leave it out')
     typed = table.expression.mutate(*named({name: key(reading.value(found)) for name, reading in readings.items()}))
+    replaced: dict[str, Value] = {}
     for attribute in schema:
-        if readings[attribute.name].problem is None:
-            _check_values(table, typed, attribute, problems)
+        if readings[attribute.name].problem is None and not attribute.role.left_out:
+            replaced |= _check_values(table, typed, attribute, schema, found, problems)
     problems.raise_as(SchemaError, hint=_hint(table, schema, found))
+    typed = typed.mutate(*named(replaced)) if replaced else typed
     typed, left_out = _leave_out(table, typed, schema, found)
-    _check_households(table, typed, schema)
+    if not schema.is_total:
+        _check_households(table, typed, schema)
     hidden = [ROW] if ROW in typed.columns else []
     chosen = typed.select(*schema.names, *hidden)
-    notes = (*table.notes, *_notes(schema, found))
+    notes = (*table.notes, *_notes(schema, found), *_notes_of_outside(schema, found))
     return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out, notes=notes)
 
 
@@ -82,23 +89,32 @@ class _Reading:
     """How a column is read: what it becomes, and which conditions on its records are counted."""
 
     attribute: Attribute
-    conditions: dict[str, ir.BooleanValue]
-    column: ir.Value
-    whole: ir.Value | None = None
+    conditions: dict[str, Value]
+    column: Value
+    whole: Value | None = None
     problem: str | None = None
 
-    def value(self, found: dict[str, int]) -> ir.Value:
+    def value(self, found: dict[str, int]) -> Value:
         """Return the typed column."""
-        name = self.attribute.name
-        if self.whole is not None and found[f"{name}/whole"] == found["records"] - found[f"{name}/missing"]:
-            return self.whole
-        return self.column
+        name, step = self.attribute.name, self.attribute.reading.round_to
+        whole = self.whole is not None and found[f"{name}/whole"] == found["records"] - found[f"{name}/missing"]
+        column = self.whole if self.whole is not None and whole else self.column
+        return column if step is None else rounded(column, step)
+
+
+def rounded(number: Any, step: float) -> Any:
+    """Return the nearest multiple of a step, halves rounded up; an integer where the step is one."""
+    exact = fraction(step)
+    steps = (number.cast("float64") * exact.denominator / exact.numerator + 0.5).floor()
+    multiple = steps * exact.numerator / exact.denominator
+    return multiple.cast("int64") if exact.denominator == 1 else multiple
 
 
 def _check_columns(table: Table, schema: Schema) -> None:
     problems = Problems()
+    columns = {*table.columns}
     for name in schema.names:
-        if name not in table.columns:
+        if name not in columns:
             problems.add(f"column `{name}` of the schema is not in {table.source.name}")
     for name in table.columns:
         if name not in schema:
@@ -119,9 +135,42 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     if kind.is_binary() and (role.known_elsewhere or role in (Role.SENSITIVE, Role.INSENSITIVE)):
         return replace(reading, problem="holds bytes; turn them into text, or drop the column")
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
-        return _apart(reading)
+        return _tamed(_apart(reading))
     read = _numeric(reading, table.source.detail("decimal")) if attribute.kind is Kind.NUMERIC else _date(reading)
-    return read if read.problem is not None else _bounded(_apart(read))
+    if attribute.reading.round_to is not None and read.problem is None:
+        too_large = read.column.cast("float64").abs() >= _RESOLUTION
+        read = replace(read, conditions=read.conditions | {"too large": too_large})
+    return read if read.problem is not None else _tamed(_bounded(_apart(read)))
+
+
+def _tamed(reading: _Reading) -> _Reading:
+    """Give every value a meaning, where the schema says so: one that is no number or day is missing."""
+    attribute, column = reading.attribute, reading.column
+    if attribute.outside == Outside.REFUSE or attribute.role.left_out:
+        return reading
+    if {"not finite", "outside"} <= reading.conditions.keys():
+        finite = ~reading.conditions["not finite"].fill_null(False)
+        reading = replace(reading, conditions=reading.conditions | {"outside": reading.conditions["outside"] & finite})
+    unheld = ("not finite", "below", "alike", "too large")
+    wrong = [reading.conditions[what] for what in unheld if what in reading.conditions]
+    for condition in wrong:
+        column = condition.fill_null(False).ifelse(None, column)
+    domain = attribute.domain
+    if "outside" in reading.conditions and domain is not None:
+        if attribute.outside == Outside.CLAMP:
+            column = _clamped(column, attribute.kind, domain)
+        else:
+            column = reading.conditions["outside"].fill_null(False).ifelse(None, column)
+    # whether all others are whole must not decide how a number is held
+    return replace(reading, column=column, whole=None, conditions=reading.conditions | {"missing": column.isnull()})
+
+
+def _clamped(column: Any, kind: Kind, domain: Domain) -> Any:
+    """Return each number or day, or the bound that is nearest to it; missing ones stay."""
+    numbers = kind is Kind.NUMERIC
+    column = column.cast("float64") if numbers else column
+    low, high = (float(bound) if numbers else bound for bound in (domain.minimum, domain.maximum))  # type: ignore[arg-type]
+    return (column < low).fill_null(False).ifelse(low, (column > high).fill_null(False).ifelse(high, column))
 
 
 def _apart(reading: _Reading) -> _Reading:
@@ -138,7 +187,7 @@ def _numeric(reading: _Reading, decimal: str | None) -> _Reading:
     if kind.is_string():
         # the file's own mark is guessed from records: one of them must not turn what separates thousands for all others
         mark = written.decimal or ("." if written.thousands == "," else decimal)
-        number = number_of(column, decimal=mark, thousands=written.thousands)
+        number = number_of(column, decimal=mark, thousands=written.thousands, unit=written.unit)
         unreadable = column.notnull() & number.value.isnull() & ~number.not_finite
         conditions = _tolerated(reading, unreadable) | {"not finite": number.not_finite, "whole": number.whole}
         return replace(reading, conditions=conditions, column=number.value, whole=number.integer)
@@ -169,14 +218,12 @@ def _tolerated(reading: _Reading, unreadable: Any) -> dict[str, Any]:
 
 
 def _bounded(reading: _Reading) -> _Reading:
-    import ibis
-
     domain = reading.attribute.domain
     if reading.attribute.role is Role.WEIGHT:
         reading = replace(reading, conditions=reading.conditions | {"below": reading.column <= 0})
     if domain is None or (domain.minimum is None and domain.maximum is None):
         return reading
-    outside = ibis.literal(False)
+    outside = literal(False)
     if domain.minimum is not None:
         outside = outside | (reading.column < domain.minimum)
     if domain.maximum is not None:
@@ -186,21 +233,19 @@ def _bounded(reading: _Reading) -> _Reading:
 
 def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
     """Count the records that meet each condition, in one pass; where some are wrong, find the first in another."""
-    import ibis
-
     records = table.expression
     conditions = {
         f"{name}/{what}": condition
         for name, reading in readings.items()
         for what, condition in reading.conditions.items()
     }
-    asked: dict[str, ir.Value] = {"records": records.count()}
+    asked: dict[str, Value] = {"records": records.count()}
     asked |= {name: records.count(where=condition) for name, condition in conditions.items()}
     dropped = [
         reading.conditions["missing"] for reading in readings.values() if reading.attribute.missing is Missing.DROP
     ]
     if dropped:
-        asked["left out"] = records.count(where=ibis.or_(*dropped))
+        asked["left out"] = records.count(where=any_of(*dropped))
     found = _asked(table, asked)
     if table.source.first_row is None or ROW not in records.columns:
         return found
@@ -210,7 +255,7 @@ def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
     return found | _asked(table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown})
 
 
-def _asked(table: Table, asked: dict[str, ir.Value]) -> dict[str, int]:
+def _asked(table: Table, asked: dict[str, Value]) -> dict[str, int]:
     """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
     found: dict[str, int] = {}
     for start in range(0, len(asked), _AT_ONCE):
@@ -226,6 +271,8 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
         problems.add(f"column `{name}` {reading.problem}")
         return
     for what, (one, several) in _WRONG.items():
+        if attribute.outside != Outside.REFUSE:
+            break
         number = found.get(f"{name}/{what}", 0)
         if what == "alike" and reading.whole is not None and reading.value(found) is reading.whole:
             continue  # they stay whole numbers
@@ -244,7 +291,7 @@ def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Pro
         problems.add(f"column `{name}`: {_are(missing)} missing{why}{first}")
 
 
-def _check_households(table: Table, typed: ir.Table, schema: Schema) -> None:
+def _check_households(table: Table, typed: TableQuery, schema: Schema) -> None:
     """Refuse persons that are in several households: risks and promises of a household would not add up."""
     if schema.person is None or schema.household is None:
         return
@@ -293,25 +340,74 @@ def without(column: Any, missing_values: tuple[str, ...]) -> Any:
     return column
 
 
-def _check_values(table: Table, typed: ir.Table, attribute: Attribute, problems: Problems) -> None:
-    """Compare the distinct values of a column with the declared ones."""
-    if attribute.domain is None or attribute.domain.values is None:
-        return
+def _notes_of_outside(schema: Schema, found: dict[str, int]) -> Iterator[str]:
+    """Say in numbers which values were replaced because the schema does not allow them."""
+    for attribute in schema:
+        if attribute.outside == Outside.REFUSE:
+            continue
+        wrong = sum(max(found.get(f"{attribute.name}/{what}", 0), 0) for what in _WRONG if what != "outside")
+        outside = max(found.get(f"{attribute.name}/outside", 0), 0)
+        instead = {Outside.CLAMP: "became the nearest bound", Outside.MISSING: "counted as missing"}
+        became = instead.get(attribute.outside, "became the declared value for all others")  # type: ignore[call-overload]
+        if outside:
+            yield f"column `{attribute.name}`: {_are(outside)} outside the declared domain and {became}"
+        if wrong:
+            yield f"column `{attribute.name}`: {_are(wrong)} unreadable and counted as missing"
+
+
+def _declared_values(attribute: Attribute, schema: Schema, problems: Problems) -> frozenset[str] | None:
+    """Return the values of a column that the schema lists; None where it lists none that could be checked.
+
+    Quasi-identifiers are compared with their hierarchies where they are encoded, unless no value may be an error.
+    """
+    domain = attribute.domain
+    if domain is not None and domain.values is not None:
+        canonical = map(_canonical, domain.values) if attribute.kind is Kind.NUMERIC else ()
+        return frozenset((*domain.values, *canonical))
+    listed = attribute.hierarchy is not None and attribute.hierarchy.lists_values
+    released = attribute.role in (Role.SENSITIVE, Role.INSENSITIVE)
+    if not listed or (attribute.outside == Outside.REFUSE and not released):
+        return None
+    try:
+        return frozenset(declared_leaves(attribute, folder=schema.folder))
+    except HierarchyError as error:
+        problems.take(error)
+        return None
+
+
+def _check_values(
+    table: Table,
+    typed: TableQuery,
+    attribute: Attribute,
+    schema: Schema,
+    found: dict[str, int],
+    problems: Problems,
+) -> dict[str, Value]:
+    """Compare the distinct values of a column with the declared ones; return the column with others in their place.
+
+    That is for columns of which the schema says what others stand for; elsewhere they are a problem.
+    """
+    declared = _declared_values(attribute, schema, problems)
+    if declared is None:
+        return {}
     values = typed.select(value=typed[attribute.name])
     values = values.filter(values["value"].notnull())
     rows = fetched(table, values.group_by("value").aggregate(records=values.count()))
-    declared = set(attribute.domain.values)
-    if attribute.kind is Kind.NUMERIC:
-        declared |= {_canonical(value) for value in declared}
-    outside = [
-        records
-        for value, records in zip(text(rows["value"]).to_pylist(), rows["records"].to_pylist(), strict=True)
-        if value not in declared
-    ]
-    if outside:
-        problems.add(
-            f"column `{attribute.name}`: {_are(sum(outside))} not among the declared values ({len(outside):,} distinct)"
-        )
+    outside = [row for row, value in enumerate(text(rows["value"]).to_pylist()) if value not in declared]
+    if not outside:
+        return {}
+    number = sum(rows["records"][row].as_py() for row in outside)
+    refused = attribute.outside == Outside.MISSING and attribute.missing is Missing.REFUSE
+    if attribute.outside == Outside.REFUSE or refused:
+        listed = attribute.domain is None or attribute.domain.values is None
+        among = "in its hierarchy" if listed else "among the declared values"
+        problems.add(f"column `{attribute.name}`: {_are(number)} not {among} ({len(outside):,} distinct)")
+        return {}
+    found[f"{attribute.name}/outside"] = number
+    column: Any = typed[attribute.name]
+    strange = column.isin([rows["value"][row].as_py() for row in outside]).fill_null(False)
+    instead = None if attribute.outside in tuple(Outside) else attribute.outside
+    return {attribute.name: strange.ifelse(instead, column)}
 
 
 def _canonical(value: str) -> str:
@@ -321,12 +417,15 @@ def _canonical(value: str) -> str:
         return value
 
 
-def _leave_out(table: Table, typed: ir.Table, schema: Schema, found: dict[str, int]) -> tuple[ir.Table, int]:
+def _leave_out(table: Table, typed: TableQuery, schema: Schema, found: dict[str, int]) -> tuple[TableQuery, int]:
     wanted = [attribute.name for attribute in schema if attribute.missing is Missing.DROP]
     left_out = max(found.get("left out", 0), 0)
+    if any(schema[name].outside != Outside.REFUSE for name in wanted):
+        lacking = typed.count(where=any_of(*(typed[name].isnull() for name in wanted)))
+        left_out = int(figures(table, typed.aggregate(number=lacking))["number"])
     if not left_out:
         return typed, 0
-    if left_out == found["records"]:
+    if left_out == found["records"] and not schema.is_total:
         raise DataError(f"{table.source.name}: every record lacks a value that the schema requires, so none is left.")
     return typed.filter(*(typed[name].notnull() for name in wanted)), left_out
 
@@ -372,12 +471,18 @@ class Number:
     not_finite: Any
 
 
-def number_of(text: Any, *, decimal: str | None = None, thousands: str | None = None) -> Number:
+def number_of(
+    text: Any, *, decimal: str | None = None, thousands: str | None = None, unit: str | None = None
+) -> Number:
     """Read text as numbers with a decimal point, or comma; spaces around them do not matter.
 
-    Signs between thousands are taken out only where they stand before groups of three digits.
+    Signs between thousands are taken out only where they stand before groups of three digits, and a unit only where
+    it stands before or after all digits.
     """
     text = text.strip()
+    if unit is not None:
+        bare = text.replace(unit, "").strip()
+        text = text.re_search(_WITH_UNIT % (re.escape(unit), re.escape(unit))).ifelse(bare, text)
     if decimal == ",":
         if thousands == ".":
             text, thousands = text.replace(".", "'").replace(",", "."), "'"

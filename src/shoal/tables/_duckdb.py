@@ -8,22 +8,22 @@ import re
 import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
-from shoal.tables._engine import ROW, builtin, encoded_texts
+from shoal.tables._engine import ROW, encoded_texts
+from shoal.tables._expressions import Value, function, quoted
+from shoal.tables._expressions import text_literal as literal
+from shoal.tables._relations import Stored, TableQuery, compile_query
 from shoal.tables._repeated import counted_form, writable, write_repeated
+from shoal.tables._types import BINARY, INTEGER, STRING, Type
 from shoal.writing import Scratch
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,21 +54,20 @@ class DuckDBEngine:
     """
 
     def __init__(self) -> None:
-        import ibis
-
         limits = {"memory_limit": f"{memory_limit() >> 10}KiB"} | _threads()
         scratch = Scratch()
         self.folder = scratch.path
         self._using = threading.RLock()
-        self._backend = ibis.duckdb.from_connection(_started(self.folder / "spill", limits))
-        self.connection: Any = self._backend.con
+        self.connection: Any = _started(self.folder / "spill", limits)
         # our own progress is shown on a terminal; DuckDB would draw its own into pipes too
         self.connection.execute("SET enable_progress_bar_print = false")
         self._closer = weakref.finalize(self, _close, self.connection, scratch)
 
     @property
     def name(self) -> str:
-        return f"DuckDB {self._backend.version}"
+        import duckdb
+
+        return f"DuckDB {duckdb.__version__}"
 
     def close(self) -> None:
         """Close the database and remove its folder."""
@@ -77,25 +76,27 @@ class DuckDBEngine:
     # -- in
 
     @_alone
-    def table(self, name: str, *, database: tuple[str, str] | None = None) -> ir.Table:
+    def table(self, name: str, *, database: tuple[str, str] | None = None) -> Stored:
         """Return a table or view of the database."""
-        return self._backend.table(name, database=database)
+        relation = ".".join(map(quoted, (*(database or ()), name)))
+        described = self.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608
+        return Stored(relation, {column: Type.read("duckdb", kind) for column, kind, *_ in described})
 
     @_alone
-    def view(self, query: str) -> ir.Table:
+    def view(self, query: str) -> TableQuery:
         """Return the result of a query, lazily."""
         name = _fresh("view")
         self.connection.execute(f"CREATE VIEW {quoted(name)} AS {query}")
         return self.table(name)
 
     @_alone
-    def stage(self, rows: pa.Table) -> ir.Table:
+    def stage(self, rows: pa.Table) -> TableQuery:
         name = _fresh("map")
         self.connection.register(name, rows)
         return self.table(name)
 
     @_alone
-    def ingest(self, reader: pa.RecordBatchReader) -> ir.Table:
+    def ingest(self, reader: pa.RecordBatchReader) -> TableQuery:
         """Store the records of a stream, in their order."""
         name, stream = _fresh("table"), _fresh("stream")
         self.connection.register(stream, reader)
@@ -103,36 +104,51 @@ class DuckDBEngine:
             self._execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
         finally:
             self.connection.unregister(stream)
+        return self.stored(quoted(name), reader.schema.names)
+
+    @_alone
+    def columns(self, relation: str) -> list[str]:
+        """Return the names of the columns of a relation."""
+        return [column for column, *_ in self.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]  # noqa: S608
+
+    def stored(self, relation: str, names: Sequence[str], *, row: str = "rowid") -> TableQuery:
+        """Return the records of a stored relation with their numbers.
+
+        ``row`` is what DuckDB calls the numbers; columns get other names first, since one called ``rowid`` would hide
+        them.
+        """
+        places = [f"c{i}" for i in range(len(names))]
+        columns = ", ".join(f"{place} AS {quoted(name)}" for place, name in zip(places, names, strict=True))
         # a view, not an expression of every column: that would make each query take time in proportion to all of them
-        return self.view(f"SELECT *, rowid AS {quoted(ROW)} FROM {quoted(name)}")  # noqa: S608
+        return self.view(f"SELECT {columns}, {row} AS {quoted(ROW)} FROM {relation} AS t({', '.join(places)})")  # noqa: S608
 
     # -- out
 
     @_alone
-    def fetch(self, expression: ir.Table) -> pa.Table:
+    def fetch(self, expression: TableQuery) -> pa.Table:
         return self._interruptible(lambda: self.batches(expression).read_all())
 
     @_alone
-    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+    def fetch_encoded(self, expression: TableQuery) -> pa.Table:
         return self._interruptible(lambda: encoded_texts(self.batches(expression)))
 
-    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+    def batches(self, expression: TableQuery) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches; nothing else may run before the last one."""
-        result = self.connection.sql(self._backend.compile(expression))
+        result = self.connection.sql(compile_query(expression, "duckdb"))
         # the newer of the two names came with DuckDB 1.5, the older left with 2.0
         stream = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader
         return stream(1 << 17)
 
-    def write_csv(self, expression: ir.Table, path: Path) -> None:
+    def write_csv(self, expression: TableQuery, path: Path) -> None:
         self._copy(expression, path, "FORMAT csv, HEADER true")
 
-    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+    def write_parquet(self, expression: TableQuery, path: Path) -> None:
         counted = counted_form(expression)
         if counted is None or not self._write_repeated(counted, path):
             self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
 
     @_alone
-    def _write_repeated(self, counted: ir.Table, path: Path) -> bool:
+    def _write_repeated(self, counted: TableQuery, path: Path) -> bool:
         def work() -> bool:
             reader = self.batches(counted)
             fits = writable(reader.schema)
@@ -142,8 +158,8 @@ class DuckDBEngine:
 
         return bool(self._interruptible(work))
 
-    def _copy(self, expression: ir.Table, path: Path, options: str) -> None:
-        query = self._backend.compile(expression)
+    def _copy(self, expression: TableQuery, path: Path, options: str) -> None:
+        query = compile_query(expression, "duckdb")
         self._execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     @_alone
@@ -175,33 +191,28 @@ class DuckDBEngine:
             raise
         return answer.result()
 
-    # -- what Ibis does not say for all engines
+    # -- what a query does not say
 
-    def keep(self, expression: ir.Table) -> ir.Table:
+    def keep(self, expression: TableQuery) -> Stored:
         name = _fresh("table")
-        self._execute(f"CREATE TABLE {quoted(name)} AS {self._backend.compile(expression)}")
+        self._execute(f"CREATE TABLE {quoted(name)} AS {compile_query(expression, 'duckdb')}")
         return self.table(name)
 
     @_alone
-    def forget(self, kept: ir.Table) -> None:
-        self.connection.execute(f"DROP TABLE {quoted(kept.get_name())}")
+    def forget(self, kept: Stored) -> None:
+        self.connection.execute(f"DROP TABLE {kept.relation}")
 
-    def numbered(self, expression: ir.Table) -> ir.Table:
+    def numbered(self, expression: TableQuery) -> TableQuery:
         """Return the records with their numbers; records of a source without stable order are stored first."""
         if ROW in expression.columns:
             return expression
-        table = self.keep(expression)
-        return table.mutate(**{ROW: table.rowid()})
+        return self.stored(self.keep(expression).relation, expression.columns)
+
+    def sha256(self, hexadecimal: Value) -> Value:
+        return function("sha256", STRING, function("unhex", BINARY, hexadecimal))
 
     @_alone
-    def apart(self, expression: ir.Table) -> ir.Table:
-        return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
-
-    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
-        return builtin("sha256", ("binary",), "string")(builtin("unhex", ("string",), "binary")(hexadecimal))
-
-    @_alone
-    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> ir.Value | None:
+    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
         """Return the number beside the value of a column, of a few texts or of whole numbers not far apart.
 
         DuckDB looks every text of a Parquet dictionary up once, where a join hashes that of every record.
@@ -223,27 +234,26 @@ class DuckDBEngine:
             found = f"CASE WHEN v IS NULL THEN {'NULL' if missing is None else missing} ELSE {found} END"
         name = _fresh("numbers")
         self.connection.execute(f"CREATE TEMP MACRO {name}(v) AS {found}")
-        return builtin(name, (str(column.type()),), "int64")(column)
+        return function(name, INTEGER, column)
 
     @_alone
-    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
+    def labelled(self, code: Value, labels: pa.Array) -> Value:
         name = _fresh("label")
         self.connection.execute(
             f"CREATE TEMP MACRO {name}(code) AS list_extract({_listed(labels)}::VARCHAR[], code::INTEGER + 1)"
         )
-        return builtin(name, ("int64",), "string")(code)
+        return function(name, STRING, code)
 
 
-def without_collations(expression: ir.Table) -> dict[str, ir.StringValue]:
+def without_collations(expression: TableQuery) -> dict[str, Value]:
     """Return the text columns of a stored table or view, compared byte by byte.
 
     Texts that a collation calls equal (``COLLATE NOCASE``: `a` and `A`) would be one group and one answer, while
     everything that is promised takes them for two. DuckDB tells nobody which columns have a collation, and casts keep
     it; bytes have none.
     """
-    encode, decode = builtin("encode", ("string",), "binary"), builtin("decode", ("binary",), "string")
     names = [name for name, kind in expression.schema().items() if kind.is_string()]
-    return {name: decode(encode(expression[name])) for name in names}
+    return {name: function("decode", STRING, function("encode", BINARY, expression[name])) for name in names}
 
 
 def _listed(values: pa.Array) -> str:
@@ -251,16 +261,6 @@ def _listed(values: pa.Array) -> str:
     texts = pa.types.is_string(values.type)
     written = ("NULL" if each is None else literal(each) if texts else str(each) for each in values.to_pylist())
     return f"[{', '.join(written)}]"
-
-
-def quoted(name: str) -> str:
-    """Return a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return text as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _fresh(kind: str) -> str:

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,13 +33,10 @@ from shoal.tables._duckdb import memory_limit
 from shoal.tables._engine import OURS, fetched, figures, quiet
 from shoal.tables._holders import Holders, tallied
 from shoal.tables._people import PLACE, PersonKeys, household_of, people, person_of, profiled
+from shoal.tables._relations import Stored, TableQuery
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 from shoal.tables._values import sizes_of
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Bytes that a search holds for a tuple, and for each of its columns besides: measured, and rounded up.
 _TUPLE, _COLUMN = 96, 16
@@ -262,7 +259,7 @@ class _Tuples:
     """
 
     table: Table
-    stored: ir.Table
+    stored: Stored
     hierarchies: tuple[Hierarchy, ...]
     levels: tuple[int, ...]
     packing: Packing
@@ -328,7 +325,7 @@ class _Tuples:
         self.table.engine.forget(self.stored)
         return replace(self, stored=stored, levels=tuple(level + (j == chosen) for j, level in enumerate(self.levels)))
 
-    def _steps(self, columns: Sequence[int]) -> ir.Table:
+    def _steps(self, columns: Sequence[int]) -> TableQuery:
         """Return the tuples with what raising each of some columns adds to its word."""
         codes, known = {}, {}
         for j in columns:
@@ -340,7 +337,7 @@ class _Tuples:
             known[f"code{j}"] = {f"leaf{j}": pa.array(leaves), f"step{j}": pa.array(step)}
         return all_looked_up(replace(self.table, expression=self.stored.mutate(**codes)), known)
 
-    def _words(self, rows: ir.Table, raised: int) -> dict[str, Any]:
+    def _words(self, rows: TableQuery, raised: int) -> dict[str, Any]:
         """Return the keys of the tuples with one column raised."""
         own = f"word{self.packing.words[raised]}"
         return {name: rows[name] + rows[f"step{raised}"] if name == own else rows[name] for name in self.keys}

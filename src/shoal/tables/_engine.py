@@ -1,11 +1,11 @@
-"""What Shoal asks of an engine: the few things that Ibis does not say once for all of them."""
+"""What Shoal asks of an engine, and how what it raises becomes an error of ours."""
 
 from __future__ import annotations
 
 import errno
-import functools
 import logging
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import Cancelled, DataError, Exhausted, Problems, ShoalError
+from shoal.tables._expressions import Value
+from shoal.tables._relations import Stored, TableQuery
 from shoal.writing import SCRATCH
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from shoal.tables._table import Table
 
 
@@ -32,6 +32,7 @@ OURS = "__shoal_"
 ROW = f"{OURS}row__"
 
 LONGEST = 200  # characters of a column's name
+_UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs")  # categories of Unicode
 
 #: how drivers say that the server went away
 _CUT = (
@@ -40,6 +41,14 @@ _CUT = (
     "no connection to the server",
     "connection to server was lost",
     "ssl connection has been closed",
+)
+#: how engines say that a Parquet file was damaged, of whose texts nothing is passed on
+_DAMAGED = (
+    "TProtocolException",
+    "decompression failure",
+    "Page sizes must be",
+    "is likely corrupted",
+    "Corrupted file",
 )
 #: what the operating system says in its own fixed words, which engines repeat among theirs
 _SYSTEM = tuple(os.strerror(number) for number in (errno.EFBIG, errno.EROFS, errno.ENAMETOOLONG))
@@ -54,51 +63,48 @@ _FOREIGN = ("_duckdb", "duckdb", "pyarrow", "pyspark", "py4j", "adbc_driver_mana
 class Engine(Protocol):
     """A database that computes expressions.
 
-    Everything that can be said in Ibis is said in Ibis, once; an engine adds what differs: how results come out, how
-    small tables go in, how bytes are hashed, and how files are written.
+    Everything that can be said as a query is said once; an engine adds what differs: how results come out, how small
+    tables go in, how bytes are hashed, and how files are written.
     """
 
     @property
     def name(self) -> str:
         """The engine's name and version, for certificates."""
 
-    def fetch(self, expression: ir.Table) -> pa.Table:
+    def fetch(self, expression: TableQuery) -> pa.Table:
         """Compute a (small) expression."""
 
-    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+    def fetch_encoded(self, expression: TableQuery) -> pa.Table:
         """Compute an expression of many rows; texts come as dictionaries, which take a fraction of their memory."""
 
-    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+    def batches(self, expression: TableQuery) -> pa.RecordBatchReader:
         """Compute an expression and hand its records out in batches."""
 
-    def stage(self, rows: pa.Table) -> ir.Table:
+    def stage(self, rows: pa.Table) -> TableQuery:
         """Put a small table beside the data, to join with."""
 
-    def keep(self, expression: ir.Table) -> ir.Table:
+    def keep(self, expression: TableQuery) -> Stored:
         """Compute an expression once and for all, so that a second look sees the same records."""
 
-    def forget(self, kept: ir.Table) -> None:
+    def forget(self, kept: Stored) -> None:
         """Remove what :meth:`keep` stored, which nobody will look at again."""
 
-    def numbered(self, expression: ir.Table) -> ir.Table:
+    def numbered(self, expression: TableQuery) -> TableQuery:
         """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
 
-    def apart(self, expression: ir.Table) -> ir.Table:
-        """Return the same expression as a query of its own: what is asked of it is computed after it, in its order."""
-
-    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
+    def sha256(self, hexadecimal: Value) -> Value:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
 
-    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> ir.Value | None:
+    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
         """Return the number beside the value of a column, null where there is none; None where a join is better."""
 
-    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
+    def labelled(self, code: Value, labels: pa.Array) -> Value:
         """Return the label with the number ``code``, of a few; null may be one of them."""
 
-    def write_csv(self, expression: ir.Table, path: Path) -> None:
+    def write_csv(self, expression: TableQuery, path: Path) -> None:
         """Write one CSV file at ``path``."""
 
-    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+    def write_parquet(self, expression: TableQuery, path: Path) -> None:
         """Write one Parquet file at ``path``."""
 
 
@@ -128,13 +134,13 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
         _asking.reset(asking)
 
 
-def fetched(table: Table, expression: ir.Table) -> pa.Table:
+def fetched(table: Table, expression: TableQuery) -> pa.Table:
     """Compute a (small) expression on the engine of a table, which messages name."""
     with quiet(table.source.name):
         return table.engine.fetch(expression)
 
 
-def figures(table: Table, expression: ir.Table) -> dict[str, Any]:
+def figures(table: Table, expression: TableQuery) -> dict[str, Any]:
     """Compute an expression of one row on the engine of a table."""
     (row,) = fetched(table, expression).to_pylist()
     return dict(row)
@@ -188,6 +194,11 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
             "Shoal, or a library that it needs, is not installed on the machines of the cluster",
             "install Shoal in the executors' Python, the one that PYSPARK_PYTHON names",
         )
+    if any(phrase in text for phrase in _DAMAGED):
+        return (
+            "the file is damaged, and cannot be read to its end",
+            "copy it again from where it came, or write it again",
+        )
     return f"the engine failed ({kind})", None
 
 
@@ -199,12 +210,13 @@ def _said(text: str, phrases: Sequence[str]) -> str | None:
 def check_names(names: Sequence[object], source: str) -> None:
     """Raise all that is wrong with the column names of a source.
 
-    Engines take names that differ only in the case of letters for the same name, so these are refused too.
+    Engines take names that differ only in the case of letters for the same name, so these are refused too. A name
+    that shows nothing is no name.
     """
     problems = Problems()
     texts = [str(name) for name in names]
     for position, name in enumerate(texts, start=1):
-        if not name.strip():
+        if is_blank(name):
             problems.add(f"{source}: column {position} has no name")
         elif name.lower().startswith(OURS):
             problems.add(f"{source}: the name of column {position} begins with `{OURS}`, which is reserved")
@@ -219,15 +231,26 @@ def check_names(names: Sequence[object], source: str) -> None:
             problems.add(f"{source}: column `{name}` appears {times} times")
     alike: dict[str, list[str]] = {}
     for name in dict.fromkeys(texts):
-        alike.setdefault(name.lower(), []).append(name)
+        alike.setdefault(_without_case(name), []).append(name)
     for group in alike.values():
         if len(group) > 1:
             problems.add(f"{source}: columns {' and '.join(f'`{name}`' for name in group)} differ only in case")
-    problems.raise_as(DataError)
+    problems.raise_as(DataError, hint="rename columns in the source, so that each has a name of its own")
 
 
-def named(columns: Mapping[str, ir.Value]) -> list[ir.Value]:
-    """Return values under names of users, for Ibis, which has arguments of its own: a column may be called `self`."""
+def is_blank(name: str) -> bool:
+    """Return whether a name shows nothing: it holds spaces, control and format characters only."""
+    return all(unicodedata.category(letter) in _UNSEEN for letter in name)
+
+
+def _without_case(name: str) -> str:
+    """Return a name as engines compare it: Spark compares capitals, of which several letters may have the same."""
+    capitals = (letter.upper() if len(letter.upper()) == 1 else letter for letter in name)
+    return "".join(capitals).lower()
+
+
+def named(columns: Mapping[str, Value]) -> list[Value]:
+    """Return values under names of users, which are no arguments: a column may be called `self`."""
     return [value.name(name) for name, value in columns.items()]
 
 
@@ -253,32 +276,12 @@ def encoded_texts(reader: pa.RecordBatchReader) -> pa.Table:
     return pa.table(chunked, names=reader.schema.names)
 
 
-def key(column: ir.Value) -> ir.Value:
+def key(column: Value) -> Value:
     """Return a column such that equal values are the same value: the zero of floating point has two signs."""
     kind = column.type()
     return (column + 0.0).cast(kind) if kind.is_floating() else column
 
 
-def sorted_by_values(expression: ir.Table) -> ir.Table:
+def sorted_by_values(expression: TableQuery) -> TableQuery:
     """Order records by all their columns."""
-    import ibis
-
-    return expression.order_by([ibis.asc(name) for name in expression.columns])
-
-
-@functools.cache
-def builtin(name: str, arguments: tuple[str, ...], result: str) -> Any:
-    """Return a function of the engine that Ibis has no word for."""
-    import ibis
-
-    def none() -> object:
-        return None
-
-    def one(first: object) -> object:
-        return first
-
-    def two(first: object, second: object) -> object:
-        return first, second
-
-    shape = {0: none, 1: one, 2: two}[len(arguments)]
-    return ibis.udf.scalar.builtin(shape, name=name, signature=(arguments, result))
+    return expression.order_by(expression.columns)

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +23,11 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
 from shoal.schema import Schema
+from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import fetched
 from shoal.tables._table import Table, load_schema
 from shoal.tables.formats import FORMATS, Format, Options, existing, files, open_csv, unreadable
-from shoal.writing import Scratch
+from shoal.writing import Scratch, is_usable_name
 
 #: of all files of an address
 _MOST_GIGABYTES = 10
@@ -55,6 +56,7 @@ def read(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
+    skip_bad_rows: bool | None = None,
 ) -> Table:
     """Read a table of records.
 
@@ -73,8 +75,10 @@ def read(
     delimiter, encoding, decimal
         How a CSV file is written. Detected automatically where not given, and kept in the table's ``source``: the
         delimiter among comma, semicolon, tab and vertical bar; UTF-8, UTF-16 and UTF-32 (with and without byte order
-        mark), and Windows-1252 for text that is none of these; a decimal comma where numbers can be read no other
-        way.
+        mark), and for text that is none of these the likeliest of Windows-1252, other Latin, Cyrillic, Chinese,
+        Japanese and Korean encodings; a decimal comma where numbers can be read no other way.
+    skip_bad_rows
+        Leave out the rows of a CSV file that do not have as many fields as its header, and count them in a note.
 
     Raises
     ------
@@ -83,16 +87,19 @@ def read(
     SchemaError
         If the records do not fit the schema.
     """
-    options = Options(table=table, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    options = Options(table=table, delimiter=delimiter, encoding=encoding, decimal=decimal, skip_bad_rows=skip_bad_rows)
     found = _fetched(source, options) if elsewhere(source) else _read(source, options)
     if not len(fetched(found, found.expression.limit(1))):
         raise DataError(f"{found.source.name} has no records.")
     return found if schema is None else found.with_schema(load_schema(schema))
 
 
-def reread(path: Path) -> Table:
-    """Read a file of a release, of which no record need have been released: as `read`, but it may be empty."""
-    return _read(path, Options())
+def reread(path: Path, *, engine: DuckDBEngine | None = None) -> Table:
+    """Read a file of a release, of which no record need have been released: as `read`, but it may be empty.
+
+    ``engine`` computes a Parquet file, in place of one of its own.
+    """
+    return _read(path, Options(engine=engine))
 
 
 def reread_csv(path: Path) -> pa.Table:
@@ -117,6 +124,8 @@ def _fetched(source: str, options: Options) -> Table:
 
 
 def _read(source: Any, options: Options) -> Table:
+    if isinstance(source, str | Path) and not is_usable_name(source):
+        raise DataError("the name of the file to read is not UTF-8 text.", hint="give the file another name")
     reader = _reader(source)
     for option in options.given:
         if option not in reader.options:
@@ -187,6 +196,9 @@ def write(
     name: str | None = None,
     overwrite: bool = False,
     like: str | Path | None = None,
+    description: str = "",
+    labels: Mapping[str, Sequence[str]] | None = None,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write a table.
 
@@ -205,6 +217,13 @@ def write(
     like
         A Stata or SPSS file: columns whose values are labels of that file are written as its codes, with these
         labels, and columns are described as there. Only for Stata and SPSS files.
+    description
+        What the table is, in a line: written into the file where its format has room for it.
+    labels
+        The declared values of columns: Stata and SPSS files then hold codes 1, 2, ... with these labels.
+    spreadsheet_safe
+        Write an apostrophe before texts of a CSV file that spreadsheet programs would run as formulas, its header
+        included. Without it such texts are written as they are, and a note names their columns.
 
     Raises
     ------
@@ -222,6 +241,8 @@ def write(
     """
     writer = _writer(destination, format)
     writer = writer if like is None else writer.like(Path(like))
+    writer = writer.spreadsheet_safe() if spreadsheet_safe else writer
+    writer = writer.described(description, labels or {}) if description else writer
     writer.write(table, destination, name=name, overwrite=overwrite)
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.tables._engine import OURS, ROW, Engine, builtin, key, named, quiet
+from shoal.tables._engine import OURS, ROW, Engine, key, named, quiet
+from shoal.tables._expressions import Value, function, row_number
+from shoal.tables._relations import TableQuery
 from shoal.tables._table import Table, numbered
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
+from shoal.tables._types import STRING
 
 _BLOCK = 64  # bytes in a block of SHA-256
 _KEY = 32  # bytes of a sampling key
@@ -26,7 +25,7 @@ _INNER, _OUTER, _SECRET = f"{OURS}inner_pad__", f"{OURS}outer_pad__", f"{OURS}se
 _RANK = f"{OURS}rank__"
 
 
-def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | None) -> ir.Table:
+def pseudonyms(table: Table, records: TableQuery, chosen: list[str], key: bytes | None) -> TableQuery:
     """Return the records with a keyed digest in place of each identifier among the chosen columns."""
     assert table.schema is not None  # noqa: S101 - encode asks for it
     names = [name for name in chosen if name in table.schema and table.schema[name].role.names_someone]
@@ -37,7 +36,7 @@ def pseudonyms(table: Table, records: ir.Table, chosen: list[str], key: bytes | 
     return records.mutate(*named(digests))
 
 
-def keyed_digest(engine: Engine, text: ir.StringValue, pads: ir.Table) -> ir.StringValue:
+def keyed_digest(engine: Engine, text: Value, pads: TableQuery) -> Value:
     """Return HMAC-SHA256 of the UTF-8 bytes of ``text`` in hexadecimal; null stays null.
 
     RFC 2104: ``H(K xor opad, H(K xor ipad, text))``. ``pads`` is the table of :func:`hmac_pads`, cross-joined with the
@@ -56,9 +55,9 @@ def hmac_pads(key: bytes) -> pa.Table:
     return pa.table({_INNER: [inner], _OUTER: [outer]})
 
 
-def hexadecimal(text: ir.StringValue) -> ir.StringValue:
+def hexadecimal(text: Value) -> Value:
     """Return the UTF-8 bytes of ``text`` in hexadecimal, which is how engines hash them."""
-    return builtin("hex", ("string",), "string")(text)
+    return function("hex", STRING, text)
 
 
 def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
@@ -92,7 +91,7 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
         return replace(table, expression=kept.select(*table.expression.columns))
 
 
-def _digests(table: Table, secret: bytes) -> tuple[ir.Table, ir.StringValue]:
+def _digests(table: Table, secret: bytes) -> tuple[TableQuery, Value]:
     """Return the records of a numbered table beside a secret, and the digest of both for every record."""
     # a column, not a part of the query: queries end up in plans and logs
     records = table.expression.cross_join(table.engine.stage(pa.table({_SECRET: [secret.hex()]})))
@@ -156,11 +155,9 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
         raise ParameterError(f"`records` of `at_most` must be an integer of at least 1; got {records!r}.")
     check_sampling_key(secret, "at_most")
     table = numbered(table)
-    import ibis
-
     with quiet(table.source.name):
         drawn, digest = _digests(table, secret)
-        whose = ibis.window(group_by=key(drawn[person]), order_by=digest)
-        ranked = drawn.mutate(**{_RANK: ibis.row_number().over(whose)})
+        place = row_number().over(group_by=key(drawn[person]), order_by=digest)
+        ranked = drawn.mutate(**{_RANK: place})
         kept = ranked.filter(ranked[_RANK] < records)
         return replace(table, expression=kept.select(*table.expression.columns))

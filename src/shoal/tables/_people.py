@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +17,16 @@ import pyarrow.compute as pc
 
 from shoal.errors import DataError
 from shoal.kernels import Counts, Mask
-from shoal.schema import Role, topic
+from shoal.schema import PersonsAnswer, Role, person_key, topic, words
 from shoal.tables._engine import OURS, fetched, figures, key, quiet
+from shoal.tables._expressions import Value
 from shoal.tables._holders import Holders
+from shoal.tables._relations import TableQuery
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
 
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
+# records of one person; an identifier that repeats more often is one of something else, as of accounts or wards
+_MOST = 100
 #: The number of a record's tuple.
 PLACE = f"{OURS}place__"
 
@@ -94,10 +95,11 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
     """Return the identifiers whose values repeat, each with its number of different values.
 
     An identifier that stands for 15,659 people in 400,123 records says that promises about records are not promises to
-    people, unless the schema names a person column. First names and surnames repeat without saying so.
+    people, unless the schema names a person column. First names and surnames repeat without saying so, and no name says
+    so where a key of persons is another one in every record.
     """
     schema = table.schema
-    if schema is None or schema.person is not None:
+    if schema is None or schema.person is not None or schema.persons is PersonsAnswer.RECORDS:
         return {}
     records = table.expression
     named = [name for name in schema.having(Role.IDENTIFIER) if not records[name].type().is_nested()]
@@ -108,10 +110,14 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
     asked = {f"distinct{i}": key(records[name]).nunique() for i, name in enumerate(names)}
     asked |= {f"present{i}": records[name].count() for i, name in enumerate(names)}
     found = figures(table, records.aggregate(**asked))
+    for i, name in enumerate(names):
+        present = int(found[f"present{i}"])
+        if person_key(name) and len(words(name)) > 1 and int(found[f"distinct{i}"]) == present == table.count():
+            return {}
     return {
         name: int(found[f"distinct{i}"])
         for i, name in enumerate(names)
-        if 1 < int(found[f"distinct{i}"]) < int(found[f"present{i}"])
+        if 1 < int(found[f"distinct{i}"]) < int(found[f"present{i}"]) <= _MOST * int(found[f"distinct{i}"])
     }
 
 
@@ -124,7 +130,7 @@ class Profiles:
 
     holders: Holders
     #: The persons (``whose``) with their profiles (``pairs``), on the engine.
-    persons: ir.Table = field(repr=False)
+    persons: TableQuery = field(repr=False)
     #: The profile of every person of ``holders``.
     pairs: pa.Array = field(repr=False)
     column: str
@@ -138,7 +144,7 @@ class Profiles:
             return replace(table, expression=records.semi_join(chosen, key(records[self.column]) == chosen["whose"]))
 
 
-def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home: str | None = None) -> Profiles:
+def profiled(table: Table, records: TableQuery, counts: Counts, column: str, home: str | None = None) -> Profiles:
     """Let the executors find the different profiles of the values of a column, and how many values have each.
 
     ``records`` are those of the table with the number of their tuple, :data:`PLACE`, and ``counts`` the records of
@@ -169,13 +175,13 @@ def profiled(table: Table, records: ir.Table, counts: Counts, column: str, home:
     return Profiles(holders=holders, persons=persons, pairs=lists, column=column)
 
 
-def gathered(rows: ir.Table, by: Sequence[str], name: str) -> ir.Table:
+def gathered(rows: TableQuery, by: Sequence[str], name: str) -> TableQuery:
     """Return the values of a column that belong together, in ascending order, as ``pairs``."""
     found = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
     return found.mutate(pairs=found["pairs"].sort())
 
 
-def kinds(table: Table, rows: ir.Table) -> tuple[Counts, pa.Array]:
+def kinds(table: Table, rows: TableQuery) -> tuple[Counts, pa.Array]:
     """Return how many rows have the same ``pairs``, and these, from the engine of a table."""
     found = fetched(table, rows.group_by("pairs").aggregate(times=rows.count()))
     lists = found["pairs"].combine_chunks()
@@ -206,12 +212,10 @@ class CrowdCounts:
 
 def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
     """Count the persons of the classes that some columns make. Cost: O(records log records), on the engine."""
-    import ibis
-
     records = table.expression
     named = records.select(own=_text([key(records[name]) for name in names]), who=key(records[person]))
     held = named.group_by(["own", "who"]).aggregate(records=named.count())
-    held = held.mutate(crowd=held.count().over(ibis.window(group_by="own")))
+    held = held.mutate(crowd=held.count().over(group_by="own"))
     classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
     alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
     found = fetched(table, alike.order_by(["records", "persons"]))
@@ -227,7 +231,7 @@ def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
     )
 
 
-def _of_persons(held: ir.Table) -> ir.Table:
+def _of_persons(held: TableQuery) -> TableQuery:
     """Return figures of the persons of pairs of class and person."""
     sure = held["crowd"] == 1
     missed = (1.0 - 1.0 / sure.ifelse(2, held["crowd"])).ln()
@@ -244,8 +248,9 @@ def _of_persons(held: ir.Table) -> ir.Table:
     )
 
 
-def _text(columns: Sequence[Any]) -> ir.StringValue:
+def _text(columns: Sequence[Any]) -> Value:
     """Return values as one text, which tells them apart: each has its length before it."""
     texts = [column.cast("string") for column in columns]
     parts = [(text.length().cast("string") + ":" + text).fill_null("-") for text in texts]
-    return reduce(lambda left, right: left + right, parts)
+    text: Value = reduce(Value.__add__, parts)
+    return text

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from shoal.errors import DataError, quoted
-from shoal.schema import ColumnProfile, Guess, Reading, habits, looks
+from shoal.schema import ColumnProfile, Guess, Reading, bands, habits, looks, states
 from shoal.tables._conform import day_of, not_finite, number_of, without
 from shoal.tables._engine import quiet
+from shoal.tables._expressions import array, ascending, descending, literal, row_number, struct
+from shoal.tables._relations import TableQuery
 from shoal.tables._table import Table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
+from shoal.tables._types import INTEGER
 
 _LEADING_ZERO = r"^0[0-9]+$"
 # so small a share of unreadable values is proposed to count as missing
@@ -39,7 +39,7 @@ def profile(table: Table, *, date_format: str | None = None) -> tuple[ColumnProf
         found: dict[str, ColumnProfile] = {}
         for names in _together(table, records):
             found |= _profiles(table, names, records, date_format)
-        return tuple(found[name] for name in table.columns)
+        return tuple(replace(found[name], title=table.titles.get(name, "")) for name in table.columns)
 
 
 def _together(table: Table, records: int) -> Iterator[list[str]]:
@@ -72,23 +72,34 @@ def _profiles(table: Table, names: Sequence[str], records: int, date_format: str
         rows = _rows(table, columns, kind, reading, decimal)
         lengths = _lengths(table, {name: int(rows[name]["distinct"]) for name in columns}, texts, reading)
         for name in columns:
-            looked_at = {"lengths": lengths[name], "looks": looks(texts[name]) if kind == "text" else {}}
+            looked_at: dict[str, Any] = {
+                "lengths": lengths[name],
+                "looks": looks(texts[name]) if kind == "text" else {},
+            }
+            if kind == "text":
+                values = [text.strip() for text in texts[name] if text.strip()]
+                looked_at |= {"bands": bands(values), "states": states(values)}
             found[name] = _profile(name, kind, records, rows[name], written[name], looked_at)
     return found
 
 
-def _values(table: Table, names: Sequence[str], missing: tuple[str, ...] = ()) -> ir.Table:
+def _values(table: Table, names: Sequence[str], missing: tuple[str, ...] = ()) -> TableQuery:
     """Return the values of columns of one type, each with its column's place among the names and its records."""
-    import ibis
-
     records = table.expression
     if len(names) == 1:
-        cells = records.select(column=ibis.literal(0, "int64"), value=records[names[0]])
+        cells = records.select(column=literal(0, "int64"), value=records[names[0]])
     else:
-        pairs = (ibis.struct({"column": place, "value": records[name]}) for place, name in enumerate(names))
-        cells = records.select(cell=ibis.array(list(pairs)).unnest()).unpack("cell")
+        pairs = [struct(column=literal(place, "int64"), value=records[name]) for place, name in enumerate(names)]
+        kind = records[names[0]].type()
+        listed = records.select(cell=array(pairs).unnest())
+        cells = listed.select(column=listed.cell.member("column", INTEGER), value=listed.cell.member("value", kind))
     counted = cells.group_by(["column", "value"]).aggregate(times=cells.count())
     return counted.filter((without(counted.value, missing) if missing else counted.value).notnull())
+
+
+def values_of_column(table: Table, name: str, missing: tuple[str, ...]) -> TableQuery:
+    """Return the different values of a column but for the missing one, and how many records have each."""
+    return _values(table, [name], missing)
 
 
 def _kept(text: str, written: Reading, kind: str) -> bool:
@@ -126,6 +137,7 @@ def _profile(
         minimum=row.get(bounds[0]),
         maximum=row.get(bounds[1]),
         longest=int(row["longest"] or 0),
+        mean=float(row.get("total") or 0) / present if numeric and present else 0.0,
         singles=int(row["singles"] or 0),
         reading=written.value,
         written=written.reason,
@@ -136,14 +148,12 @@ def _profile(
 
 def _texts(table: Table, names: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the most common values of columns as text, each with its number of records."""
-    import ibis
-
     values = _values(table, names)
-    order = [ibis.desc("times"), ibis.asc("value")]
+    order = [descending("times"), ascending("value")]
     if len(names) == 1:  # an engine finds the first of all without sorting the others
         common = values.order_by(order).limit(_SAMPLE)
     else:
-        placed = values.mutate(place=ibis.row_number().over(group_by="column", order_by=order))
+        placed = values.mutate(place=row_number().over(group_by="column", order_by=order))
         common = placed.filter(placed.place < _SAMPLE).order_by(["column", "place"])
     rows = table.engine.fetch(common.select("column", text=common.value.cast("string"), times=common.times))
     found: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -167,7 +177,7 @@ def _rows(
     return {name: rows.get(place, empty) for place, name in enumerate(names)}
 
 
-def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | None) -> dict[str, Any]:
+def _statistics(values: TableQuery, kind: str, written: Reading, decimal: str | None) -> dict[str, Any]:
     value, times = values.value, values.times.cast("float64")
     asked: dict[str, Any] = {
         "distinct": values.count(),
@@ -177,7 +187,7 @@ def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | No
         "longest": value.cast("string").length().max(),
     }
     if kind == "text":
-        number = number_of(value, decimal=written.decimal or decimal, thousands=written.thousands)
+        number = number_of(value, decimal=written.decimal or decimal, thousands=written.thousands, unit=written.unit)
         day = day_of(value, written.date_format)
         readable = number.value.notnull() & ~number.not_finite
         return asked | {
@@ -189,21 +199,23 @@ def _statistics(values: ir.Table, kind: str, written: Reading, decimal: str | No
             "leading_zeros": value.re_search(_LEADING_ZERO).sum(),
             "smallest_number": number.value.min(),
             "largest_number": number.value.max(),
+            "total": (number.value * times).sum(where=readable),
             "first_day": day.min(),
             "last_day": day.max(),
         }
     if kind in ("date", "timestamp"):
         day = value.date() if kind == "timestamp" else value
         return asked | {"dates": values.count(), "first_day": day.min(), "last_day": day.max()}
-    number = value.cast("int8") if kind == "boolean" else value
-    number = number.cast("float64") if number.type().is_decimal() else number
-    finite = ~not_finite(number) if number.type().is_floating() else number.notnull()
-    whole = finite & (number % 1 == 0) if kind == "number" else finite
+    figure = value.cast("int8") if kind == "boolean" else value
+    figure = figure.cast("float64") if figure.type().is_decimal() else figure
+    finite = ~not_finite(figure) if figure.type().is_floating() else figure.notnull()
+    whole = finite & (figure % 1 == 0) if kind == "number" else finite
     return asked | {
         "integers": whole.sum(),
         "numbers": finite.sum(),
-        "smallest_number": number.min(where=finite),
-        "largest_number": number.max(where=finite),
+        "smallest_number": figure.min(where=finite),
+        "largest_number": figure.max(where=finite),
+        "total": (figure.cast("float64") * times).sum(where=finite),
     }
 
 

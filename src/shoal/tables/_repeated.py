@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.kernels import Counts
 from shoal.tables._engine import OURS, quiet
+from shoal.tables._expressions import least, numbers_from
+from shoal.tables._relations import Select, TableQuery
 from shoal.tables._table import Table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: The column of a counted record that says how often it is there.
 COPIES = f"{OURS}copies__"
@@ -26,15 +23,15 @@ _GROUP = 1 << 20  # records of a row group: what memory holds at a time
 Part = tuple[pa.RecordBatch, Counts]
 
 
-def repeated(counted: ir.Table) -> ir.Table:
+def repeated(counted: TableQuery) -> TableQuery:
     """Return every record as often as its column :data:`COPIES` says."""
-    import ibis
-
     names = [name for name in counted.columns if name != COPIES]
     # a list of all copies of one record might not fit in memory
-    parts = counted.mutate(**{_START: ibis.range(0, counted[COPIES], _LIST).unnest()})
-    own = ibis.least(parts[COPIES] - parts[_START], _LIST)
-    return parts.mutate(**{_COPY: ibis.range(0, own).unnest()}).select(*names)
+    parts = counted.mutate(**{_START: numbers_from(0, counted[COPIES], _LIST).unnest()})
+    own = least(parts[COPIES] - parts[_START], _LIST)
+    records = parts.mutate(**{_COPY: numbers_from(0, own).unnest()}).select(*names)
+    records.counted = counted
+    return records
 
 
 def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
@@ -54,22 +51,18 @@ def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
     numbered = counted.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
     with quiet(table.source.name):
         staged = table.engine.stage(numbered)
-        expression = repeated(table.engine.apart(staged.order_by(_ORDER)).select(*rows.column_names, COPIES))
+        expression = repeated(staged.order_by(_ORDER).select(*rows.column_names, COPIES))
     return replace(table, expression=expression, schema=None, left_out=0)
 
 
-def counted_form(expression: ir.Table) -> ir.Table | None:
+def counted_form(expression: TableQuery) -> TableQuery | None:
     """Return the counted records behind an expression that only chooses among the columns of :func:`repeated`."""
-    import ibis.expr.operations as ops
-
-    operation = expression.op()
-    while isinstance(operation, ops.Project):
-        if isinstance(operation.values.get(_COPY), ops.Unnest):
-            return operation.parent.parent.to_expr().select(*expression.columns, COPIES)
-        if any(not isinstance(each, ops.Field) or each.name != name for name, each in operation.values.items()):
+    query = expression
+    while query.counted is None:
+        if not isinstance(query, Select) or not query.chooses:
             return None
-        operation = operation.parent
-    return None
+        (query,) = query.parents
+    return query.counted.select(*expression.columns, COPIES)
 
 
 def writable(schema: pa.Schema) -> bool:

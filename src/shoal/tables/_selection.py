@@ -16,9 +16,11 @@ from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shoal.errors import InputError, SchemaError
+from shoal.errors import FilterError, SchemaError
 from shoal.schema import Attribute, Kind
 from shoal.tables._engine import fetched, quiet
+from shoal.tables._expressions import Value, literal
+from shoal.tables._relations import TableQuery
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 
 
 Filter: TypeAlias = "str | ir.BooleanValue | Deferred | None"
-"""A filter as text, as an Ibis expression, or none."""
+"""A filter as text, as an expression of Ibis, which need not be installed, or none."""
 
-Selection: TypeAlias = "ir.BooleanValue"
+Selection: TypeAlias = "Value"
 """Which records of a store are meant; made by its methods."""
 
 _EPOCH = dt.date(1970, 1, 1)
@@ -39,10 +41,6 @@ _TYPES = {Kind.NUMERIC: "float64", Kind.DATE: "date"}
 # what holds where a comparison is false: neither holds for a missing value
 _OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-
-class FilterError(InputError):
-    """A filter is not in the language of filters, or does not fit the schema."""
 
 
 def filter_text(where: Filter, kinds: Callable[[], Mapping[str, Kind]]) -> str | None:
@@ -62,9 +60,11 @@ def filter_text(where: Filter, kinds: Callable[[], Mapping[str, Kind]]) -> str |
 
 
 def _bound(where: Any, kinds: Callable[[], Mapping[str, Kind]]) -> ir.Value:
-    import ibis
-    import ibis.expr.types as ir
-
+    try:
+        import ibis
+        import ibis.expr.types as ir
+    except ImportError:
+        raise FilterError("a filter must be a text, or an expression of Ibis.") from None
     if isinstance(where, ir.Value):
         return where
     try:
@@ -171,32 +171,30 @@ class RecordStore:
 
         The end ``(x, 0)`` of a range lies directly before x, ``(x, 1)`` directly after.
         """
-        import ibis
-
-        column: Any = self._records[self._names[name]]
-        held: Any = column.isnull() if missing else ibis.literal(False)
+        column = self._records[self._names[name]]
+        held: Value = column.isnull() if missing else literal(False)
         for low, high in ranges:
             held = held | (_above(column, low) & _below(column, high)).fill_null(False)
         return held
 
     def among(self, name: str, values: Sequence[str], *, excluded: bool, missing: bool) -> Selection:
         """Select the records whose text is listed (or not, if ``excluded``), and those without one if ``missing``."""
-        import ibis
-
-        column: Any = self._records[self._names[name]]
-        named: Any = column.isin(list(values)) if values else ibis.literal(False)
+        column = self._records[self._names[name]]
+        named: Value = column.isin(list(values)) if values else literal(False)
         held = (~named if excluded else named).fill_null(False) & column.notnull()
         return held | column.isnull() if missing else held
 
     @staticmethod
     def every(parts: Sequence[Selection]) -> Selection:
         """Select the records that all parts select."""
-        return reduce(lambda a, b: a & b, parts)
+        held: Value = reduce(Value.__and__, parts)
+        return held
 
     @staticmethod
     def some(parts: Sequence[Selection]) -> Selection:
         """Select the records that at least one part selects."""
-        return reduce(lambda a, b: a | b, parts)
+        held: Value = reduce(Value.__or__, parts)
+        return held
 
     def count(self, where: Selection | None) -> int:
         """Return the number of records."""
@@ -239,7 +237,7 @@ class RecordStore:
         """Return how many records lie in each [edge, next edge)."""
         records = self._where(where)
         column: Any = records[self._names[name]]
-        places = column.bucket([float(edge) for edge in edges], closed="left", close_extreme=False)
+        places = column.bucket([float(edge) for edge in edges])
         found = self._counted(records.select(place=places), "place")
         return [found.get(place, 0) for place in range(len(edges) - 1)]
 
@@ -256,27 +254,27 @@ class RecordStore:
         row = self._row(records.aggregate(n=records.count(), value=column.min()))
         return row["value"] if row["n"] == 1 else None
 
-    def _fetched(self, expression: ir.Table) -> pa.Table:
+    def _fetched(self, expression: TableQuery) -> pa.Table:
         with self._lock:
             return fetched(self._table, expression)
 
-    def _row(self, expression: ir.Table) -> dict[str, Any]:
+    def _row(self, expression: TableQuery) -> dict[str, Any]:
         return dict(self._fetched(expression).to_pylist()[0])
 
-    def _counted(self, records: ir.Table, name: str) -> dict[Any, int]:
+    def _counted(self, records: TableQuery, name: str) -> dict[Any, int]:
         rows = self._fetched(records.group_by(name).aggregate(n=records.count()))
         return dict(zip(rows[name].to_pylist(), rows["n"].to_pylist(), strict=True))
 
     def _units(
         self, where: Selection | None, name: str, origin: Fraction, step: Fraction, bounds: tuple[int, int]
-    ) -> ir.Table:
+    ) -> TableQuery:
         records = self._where(where)
         column: Any = records[self._names[name]]
         units = ((column - float(origin)) / float(step) + 0.5).floor()
         bounded = units.clip(lower=float(bounds[0]), upper=float(bounds[1])).cast("int64")
         return records.filter(column.notnull()).select(unit=bounded)
 
-    def _where(self, selection: Selection | None) -> ir.Table:
+    def _where(self, selection: Selection | None) -> TableQuery:
         return self._records if selection is None else self._records.filter(selection)
 
 
@@ -299,7 +297,7 @@ def _comparable(column: Any, attribute: Attribute) -> Any:
         return column.cast("float64")
     if attribute.kind is Kind.DATE:
         # days as their ordinals, which filters speak of
-        return (column.delta(_EPOCH, unit="day") + _EPOCH.toordinal()).cast("float64")
+        return (column.delta(_EPOCH) + _EPOCH.toordinal()).cast("float64")
     if kind.is_string():
         return column
     if kind.is_integer() or kind.is_boolean():

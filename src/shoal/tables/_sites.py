@@ -24,10 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError, OutputError, ParameterError
+from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import quiet, sorted_by_values
 from shoal.tables._files import reread, write
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Source, Table
+from shoal.tables.formats._formulas import note_formulas
 from shoal.writing import digest
 
 Look = Callable[[str], Mapping[str, Any]]
@@ -62,14 +64,19 @@ class Here:
 
     session: None = None
 
+    @functools.cached_property
+    def _engine(self) -> DuckDBEngine:
+        # one for all files of a folder: to start one takes longer than most of them
+        return DuckDBEngine()
+
     def write(self, table: Table, path: Path, *, csv: bool) -> dict[str, Digest]:
         write(table, path)
         if csv:
-            write(reread(path), path.with_suffix(".csv"))
+            write(self.open(path), path.with_suffix(".csv"))
         return {}
 
     def open(self, path: Path) -> Table:
-        return reread(path)
+        return reread(path, engine=self._engine)
 
     def each(self, look: Look, paths: Sequence[Path]) -> list[Mapping[str, Any]]:
         return [look(str(path)) for path in paths]
@@ -105,6 +112,7 @@ class Executors:
                 )
             known = _named(path, made or [_written(attempts, [frame.limit(0).toArrow()])], attempts)
             if csv:
+                note_formulas(table, path.with_suffix(".csv").name)
                 copies = self.each(_write_csv, [path.parent / name for name in known])
                 known |= _named(path.with_suffix(".csv"), copies, attempts)
         return known

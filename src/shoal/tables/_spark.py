@@ -8,17 +8,15 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from shoal.errors import MissingExtraError
-from shoal.tables._duckdb import DuckDBEngine, literal
-from shoal.tables._engine import ROW, builtin, encoded_texts, sorted_by_values
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
+from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._engine import ROW, encoded_texts, sorted_by_values
+from shoal.tables._expressions import Value, array, function, literal, text_literal
+from shoal.tables._relations import Stored, TableQuery, compile_query
+from shoal.tables._types import BINARY, INTEGER, STRING, Type
 
 # records that come from a cluster at a time
 PART = 500_000
@@ -28,9 +26,9 @@ _BINARY = "UTF8_BINARY"  # the collation that compares bytes
 TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
 
 
-def hashed(numbers: ir.IntegerValue, seed: int) -> Any:
+def hashed(numbers: Value, seed: int) -> Any:
     """Return a number in [0, 1) that looks random and depends on nothing but a whole number; seeds give others."""
-    mixed = builtin("xxhash64", ("int64", "int64"), "int64")(numbers, seed)
+    mixed = function("xxhash64", INTEGER, numbers, literal(seed, "int64"))
     return (mixed & (int(TIES) - 1)).cast("float64") / TIES
 
 
@@ -55,12 +53,7 @@ class SparkEngine:
     """A Spark session that the user started; its views are ours and go with the engine."""
 
     def __init__(self, session: Any) -> None:
-        try:
-            import ibis
-
-            self._backend = ibis.pyspark.connect(session)
-        except ImportError:
-            raise MissingExtraError("Spark support", extra="spark") from None
+        session.conf.set("spark.sql.session.timeZone", "UTC")  # points in time mean the same everywhere
         self.session = session
         self._views: list[str] = []
         self._closer = weakref.finalize(self, _drop, session, self._views)
@@ -74,27 +67,29 @@ class SparkEngine:
         """Whether the executors run elsewhere, so that records would have to travel to this machine."""
         return re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")) is None
 
-    def view(self, frame: Any) -> ir.Table:
+    def view(self, frame: Any) -> Stored:
         """Return a frame as an expression."""
         name = f"shoal_{uuid.uuid4().hex}"
         frame.createOrReplaceTempView(name)
         self._views.append(name)
-        return self._backend.table(name)
+        return Stored(
+            name, {field.name: Type.read("spark", field.dataType.simpleString()) for field in frame.schema.fields}
+        )
 
-    def frame(self, expression: ir.Table) -> Any:
+    def frame(self, expression: TableQuery) -> Any:
         """Return an expression as a frame."""
-        return self.session.sql(self._backend.compile(expression))
+        return self.session.sql(compile_query(expression, "spark"))
 
-    def stage(self, rows: pa.Table) -> ir.Table:
+    def stage(self, rows: pa.Table) -> TableQuery:
         return self.view(self.session.createDataFrame(rows))
 
-    def fetch(self, expression: ir.Table) -> pa.Table:
+    def fetch(self, expression: TableQuery) -> pa.Table:
         return self.frame(expression).toArrow()
 
-    def fetch_encoded(self, expression: ir.Table) -> pa.Table:
+    def fetch_encoded(self, expression: TableQuery) -> pa.Table:
         return encoded_texts(self.fetch(expression).to_reader())
 
-    def batches(self, expression: ir.Table) -> pa.RecordBatchReader:
+    def batches(self, expression: TableQuery) -> pa.RecordBatchReader:
         engine, gathered = self._gather(expression)
         reader = engine.batches(gathered)
 
@@ -106,7 +101,7 @@ class SparkEngine:
 
         return pa.RecordBatchReader.from_batches(reader.schema, each())
 
-    def keep(self, expression: ir.Table) -> ir.Table:
+    def keep(self, expression: TableQuery) -> Stored:
         return self.view(self._stored(self.frame(expression)))
 
     def _stored(self, frame: Any) -> Any:
@@ -119,12 +114,12 @@ class SparkEngine:
         level = StorageLevel.MEMORY_AND_DISK_2 if self.spread else StorageLevel.MEMORY_AND_DISK
         return frame.localCheckpoint(eager=True, storageLevel=level)
 
-    def forget(self, kept: ir.Table) -> None:
+    def forget(self, kept: Stored) -> None:
         """Leave it to Spark, which removes a checkpoint once nobody refers to it."""
 
     def by_group(
-        self, expression: ir.Table, group: str, order: str, function: Callable[[pa.Table], pa.Table], types: str
-    ) -> ir.Table:
+        self, expression: TableQuery, group: str, order: str, function: Callable[[pa.Table], pa.Table], types: str
+    ) -> TableQuery:
         """Store on the executors what a function gives for the records of each group, which come in ``order``.
 
         The executors need Shoal, since they find the function by its name. ``types`` are the columns of the result, as
@@ -138,43 +133,38 @@ class SparkEngine:
         made = self.frame(expression).groupBy(group).applyInArrow(apply, types)
         return self.view(self._stored(made))
 
-    def numbered(self, expression: ir.Table) -> ir.Table:
+    def numbered(self, expression: TableQuery) -> TableQuery:
         """Return the records, stored, with distinct numbers (Spark's records have no order of their own)."""
         if ROW in expression.columns:
             return expression
-        number = builtin("monotonically_increasing_id", (), "int64")()
+        number = function("monotonically_increasing_id", INTEGER)
         return self.keep(expression.mutate(**{ROW: number}))
 
-    def apart(self, expression: ir.Table) -> ir.Table:
-        return self._backend.sql(self._backend.compile(expression), schema=expression.schema())
+    def sha256(self, hexadecimal: Value) -> Value:
+        return function("sha2", STRING, function("unhex", BINARY, hexadecimal), 256)
 
-    def sha256(self, hexadecimal: ir.StringValue) -> ir.StringValue:
-        return builtin("sha2", ("binary", "int32"), "string")(builtin("unhex", ("string",), "binary")(hexadecimal), 256)
-
-    def translated(self, column: ir.Value, values: pa.Array, numbers: pa.Array) -> None:
+    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> None:
         """Return None: Spark sends small tables to all executors."""
 
-    def labelled(self, code: ir.Value, labels: pa.Array) -> ir.Value:
-        import ibis
+    def labelled(self, code: Value, labels: pa.Array) -> Value:
+        return function("element_at", STRING, array(labels.to_pylist()), code.cast("int32") + 1).cast("string")
 
-        if len(labels) == 1:
-            return ibis.literal(labels[0].as_py(), type="string")
-        return ibis.array(labels.to_pylist()).cast("array<string>")[code.cast("int32")]
-
-    def write_csv(self, expression: ir.Table, path: Path) -> None:
+    def write_csv(self, expression: TableQuery, path: Path) -> None:
         self._write(expression, path, DuckDBEngine.write_csv)
 
-    def write_parquet(self, expression: ir.Table, path: Path) -> None:
+    def write_parquet(self, expression: TableQuery, path: Path) -> None:
         self._write(expression, path, DuckDBEngine.write_parquet)
 
-    def _write(self, expression: ir.Table, path: Path, write: Callable[[DuckDBEngine, ir.Table, Path], None]) -> None:
+    def _write(
+        self, expression: TableQuery, path: Path, write: Callable[[DuckDBEngine, TableQuery, Path], None]
+    ) -> None:
         engine, gathered = self._gather(expression)
         try:
             write(engine, sorted_by_values(gathered), path)
         finally:
             engine.close()
 
-    def _gather(self, expression: ir.Table) -> tuple[DuckDBEngine, ir.Table]:
+    def _gather(self, expression: TableQuery) -> tuple[DuckDBEngine, TableQuery]:
         """Bring the records to this machine, into an embedded engine.
 
         Where Spark runs on this machine it leaves its parts on the disk, in the engine's private folder. The machines
@@ -188,12 +178,12 @@ class SparkEngine:
                 self._collect(expression, parts)
             else:
                 self.frame(expression).write.parquet(parts.as_uri())
-            return engine, engine.view(f"SELECT * FROM read_parquet({literal(str(parts / '*.parquet'))})")  # noqa: S608
+            return engine, engine.view(f"SELECT * FROM read_parquet({text_literal(str(parts / '*.parquet'))})")  # noqa: S608
         except BaseException:
             engine.close()
             raise
 
-    def _collect(self, expression: ir.Table, parts: Path) -> None:
+    def _collect(self, expression: TableQuery, parts: Path) -> None:
         """Write the records of an expression into a folder of this machine, so many at a time.
 
         They are stored on the executors first: what is lost there is an error, not computed once more.

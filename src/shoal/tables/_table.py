@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,9 @@ from shoal.kernels import Floats
 from shoal.schema import Schema
 from shoal.tables._conform import conform
 from shoal.tables._engine import ROW, Engine, fetched, figures, quiet
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
+from shoal.tables._expressions import ascending
+from shoal.tables._expressions import descending as from_greatest
+from shoal.tables._relations import TableQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class Table:
     Parameters
     ----------
     expression
-        The records, as an Ibis expression; it may hold the hidden column that numbers them.
+        The records, as a query; it may hold the hidden column that numbers them.
     engine
         What computes the expression.
     source
@@ -63,14 +64,17 @@ class Table:
         The number of records that the ``drop`` policy for missing values left out.
     notes
         What a person should know of how the records were read; column names and counts, never a value.
+    titles
+        What the file says of its columns beside their names, as SPSS and Stata do.
     """
 
-    expression: ir.Table
+    expression: TableQuery
     engine: Engine
     source: Source
     schema: Schema | None = None
     left_out: int = 0
     notes: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,7 +82,7 @@ class Table:
         return tuple(name for name in self.expression.columns if name != ROW)
 
     @property
-    def visible(self) -> ir.Table:
+    def visible(self) -> TableQuery:
         """The expression without hidden columns."""
         return self.expression.select(*self.columns)
 
@@ -86,7 +90,7 @@ class Table:
     def types(self) -> dict[str, str]:
         """The engine-independent type of every column."""
         schema = self.expression.schema()
-        return {name: str(schema[name].copy(nullable=True)) for name in self.columns}
+        return {name: str(schema[name]) for name in self.columns}
 
     def count(self) -> int:
         """Return the number of records."""
@@ -202,11 +206,9 @@ def ordered(table: Table, name: str, *, descending: bool = False) -> Table:
     >>> ordered(people, "age", descending=True).to_arrow()["age"].to_pylist()
     ['10', '9', '?']
     """
-    import ibis
-
     value = table.expression[name]
     keys = [value.try_cast("float64"), value] if value.type().is_string() else [value]
-    direction = ibis.desc if descending else ibis.asc
+    direction = from_greatest if descending else ascending
     order = [part for key in keys for part in (key.isnull(), direction(key))]
     last = [table.expression[ROW]] if ROW in table.expression.columns else []
     return replace(table, expression=table.expression.order_by([*order, *last]))

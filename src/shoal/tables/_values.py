@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +14,16 @@ import pyarrow.compute as pc
 from shoal.kernels import Counts, Floats
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import Engine, fetched, figures, key, quiet
+from shoal.tables._expressions import descending, least
+from shoal.tables._relations import TableQuery
 from shoal.tables._table import Table
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
 
 #: Distinct values of a column that are fetched at once.
 _FEW = 1000
-#: Cells of a table that is fetched whole: every query takes milliseconds, whatever it counts.
+#: Cells that are fetched at once: every query takes milliseconds, whatever it counts.
 _CELLS = 200_000
+#: Columns that are fetched at once at the least, where a table is fetched in blocks of columns.
+_COLUMNS = 16
 #: Distinct numbers that come from the engine at most.
 FETCHED = 100_000
 _BINS = 1024
@@ -41,7 +42,24 @@ def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:
     return sizes_of(table, records.group_by(**keys).aggregate(records=records.count()))
 
 
-def sizes_of(table: Table, classes: ir.Table) -> tuple[Counts, Counts]:
+#: so many different records never have a number of copies in common by chance
+_SEVERAL = 12
+
+
+def common_copies(sizes: Counts, times: Counts) -> int:
+    """Return the greatest number of which all numbers of copies of different records are multiples.
+
+    1 where there are too few different records to say: it may be chance then.
+
+    Examples
+    --------
+    >>> common_copies(np.array([3, 6]), np.array([20, 1])), common_copies(np.array([3, 4]), np.array([20, 1]))
+    (3, 1)
+    """
+    return math.gcd(*sizes.tolist()) if times.sum() >= _SEVERAL else 1
+
+
+def sizes_of(table: Table, classes: TableQuery) -> tuple[Counts, Counts]:
     """Return the different numbers of ``records`` that classes have, and how many classes have each."""
     rows = fetched(table, classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
     return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
@@ -63,7 +81,7 @@ class ValueCounts:
     fetched: pa.Table | None
 
     @property
-    def counts(self) -> ir.Table:
+    def counts(self) -> TableQuery:
         """Every ``value`` and the number of ``records`` that have it, on the engine."""
         return _counts(self.table, self.name)
 
@@ -83,7 +101,7 @@ class ValueCounts:
                 first = self.fetched.sort_by([("records", "descending"), ("value", "ascending")]).slice(0, number)
             else:
                 counts = self.counts
-                first = self.table.engine.fetch(counts.order_by([counts["records"].desc(), "value"]).limit(number))
+                first = self.table.engine.fetch(counts.order_by([descending(counts["records"]), "value"]).limit(number))
             texts = _spelt(first["value"], self.table.engine)
         return first.set_column(0, "value", pc.utf8_slice_codeunits(texts, 0, length))
 
@@ -94,14 +112,21 @@ class Values:
 
     table: Table
     names: tuple[str, ...]
-    #: all records, where they are few; the columns are numbered
+    #: all records, where their cells are few; the columns are numbered
     rows: pa.Table | None
+    #: the columns that are fetched at once, where records are few and columns many
+    blocks: tuple[tuple[str, ...], ...] = ()
     counted: dict[str, ValueCounts] = field(default_factory=dict)
 
     def of(self, name: str) -> ValueCounts:
         """Count the values of a column, once."""
         if name not in self.counted:
-            self.counted[name] = count_values(self.table, name) if self.rows is None else self._few(name, self.rows)
+            if self.rows is not None:
+                self.counted[name] = _counted_here(self.table, name, self.rows[str(self.names.index(name))])
+            elif block := next((block for block in self.blocks if name in block), None):
+                self._count_block(block)
+            else:
+                self.counted[name] = count_values(self.table, name)
         return self.counted[name]
 
     def erased(self, names: Sequence[str], label: str) -> list[str]:
@@ -127,9 +152,21 @@ class Values:
         found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ([], "count_all")])
         return int(pc.sum(found.filter(pc.equal(found["count_all"], 1))["records_sum"]).as_py() or 0)
 
-    def _few(self, name: str, rows: pa.Table) -> ValueCounts:
-        found = rows.select(self._numbers([name])).rename_columns(["value"])
-        return _few(self.table, name, _grouped(found.filter(pc.is_valid(found["value"])), ["value"]))
+    def commonest_share(self, by: Sequence[str], name: str) -> float:
+        """Return the greatest share of a class, by some columns, that has the same value of another column."""
+        if self.rows is None:
+            return _commonest_share(self.table, by, name)
+        classes = self._numbers(by)
+        held = _grouped(self.rows, [*classes, *self._numbers([name])])
+        found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ("records", "max")])
+        return float(pc.max(pc.divide(found["records_max"].cast(pa.float64()), found["records_sum"])).as_py() or 0)
+
+    def _count_block(self, block: Sequence[str]) -> None:
+        rows = fetched(self.table, _numbered(self.table, block))
+        for name, column in zip(block, rows.columns, strict=True):
+            plain = _plain(column.type)
+            counts = _counted_here(self.table, name, column) if plain else count_values(self.table, name)
+            self.counted[name] = counts
 
     def _numbers(self, names: Sequence[str]) -> list[str]:
         return [str(self.names.index(name)) for name in names]
@@ -137,17 +174,32 @@ class Values:
 
 def values_of(table: Table, names: Sequence[str]) -> Values:
     """Return the values of some columns; few records of this machine are fetched, whatever is counted of them then."""
-    return Values(table=table, names=tuple(names), rows=_all_fetched(table, names))
+    names = tuple(names)
+    if not (isinstance(table.engine, DuckDBEngine) and names):
+        return Values(table=table, names=names, rows=None)
+    first = names[:_COLUMNS]
+    most = _CELLS // len(first)
+    rows = fetched(table, _numbered(table, first).limit(most + 1))
+    if len(rows) > most:
+        return Values(table=table, names=names, rows=None)
+    if len(rows) * len(names) > _CELLS:
+        width = _CELLS // len(rows)
+        blocks = tuple(names[start : start + width] for start in range(0, len(names), width))
+        return Values(table=table, names=names, rows=None, blocks=blocks)
+    if len(first) < len(names):
+        rows = fetched(table, _numbered(table, names))
+    return Values(table=table, names=names, rows=rows if all(_plain(column.type) for column in rows.schema) else None)
 
 
-def _all_fetched(table: Table, names: Sequence[str]) -> pa.Table | None:
-    most = _CELLS // max(len(names), 1)
-    if not (isinstance(table.engine, DuckDBEngine) and names and most):
-        return None
+def _numbered(table: Table, names: Sequence[str]) -> TableQuery:
+    """Return the records with columns called by their numbers, whose values can be counted and compared."""
     records = table.expression
-    numbered = records.select(**{str(number): key(records[name]) for number, name in enumerate(names)})
-    rows = fetched(table, numbered.limit(most + 1))
-    return rows if len(rows) <= most and all(_plain(each.type) for each in rows.schema) else None
+    return records.select(**{str(number): key(records[name]) for number, name in enumerate(names)})
+
+
+def _counted_here(table: Table, name: str, column: pa.ChunkedArray) -> ValueCounts:
+    values = pa.table({"value": column})
+    return _few(table, name, _grouped(values.filter(pc.is_valid(values["value"])), ["value"]))
 
 
 def count_values(table: Table, name: str) -> ValueCounts:
@@ -162,7 +214,7 @@ def count_values(table: Table, name: str) -> ValueCounts:
     return ValueCounts(table=table, name=name, **{each: int(number) for each, number in size.items()}, fetched=None)
 
 
-def _counts(table: Table, name: str) -> ir.Table:
+def _counts(table: Table, name: str) -> TableQuery:
     values = table.expression.select(value=key(table.expression[name]))
     counts = values.group_by("value").aggregate(records=values.count())
     return counts.filter(counts["value"].notnull())
@@ -197,6 +249,9 @@ def _spelt(values: pa.ChunkedArray, engine: Engine) -> pa.ChunkedArray:
         return values
     if pa.types.is_integer(values.type):
         return values.cast(pa.string())
+    if pa.types.is_float64(values.type) and not pc.any(pc.is_nan(values)).as_py():
+        # DuckDB and Python spell a number in the same way, with the fewest digits that tell it from all others
+        return pa.chunked_array([pa.array(map(repr, values.to_pylist()), pa.string())])
     here = engine if isinstance(engine, DuckDBEngine) else DuckDBEngine()
     try:
         rows = here.stage(pa.table({"value": values}).append_column("place", pa.array(range(len(values)), pa.int64())))
@@ -219,6 +274,17 @@ def _alike(table: Table, by: Sequence[str], column: str) -> int:
     one = (classes.present == classes.times) & (classes.least == classes.greatest)
     same = classes.filter((classes.present == 0) | one)
     return int(figures(table, same.aggregate(records=same.times.sum()))["records"] or 0)
+
+
+def _commonest_share(table: Table, by: Sequence[str], column: str) -> float:
+    records = table.expression
+    keys = {f"q{place}": key(records[name]) for place, name in enumerate(by)}
+    held = records.group_by(**keys, secret=key(records[column])).aggregate(records=records.count())
+    classes = held.group_by([*keys]).aggregate(most=held.records.max(), size=held.records.sum())
+    rows = fetched(table, classes.group_by(["most", "size"]).aggregate(times=classes.count()))
+    return max(
+        (most / size for most, size in zip(rows["most"].to_pylist(), rows["size"].to_pylist(), strict=True)), default=0
+    )
 
 
 def _erased(table: Table, names: Sequence[str], label: str) -> list[str]:
@@ -313,8 +379,8 @@ class _SpreadOnEngine:
     """Numbers that stay on the engine."""
 
     counted: ValueCounts
-    counts: ir.Table
-    finite: ir.Table
+    counts: TableQuery
+    finite: TableQuery
 
     def extent(self) -> Extent:
         value = self.finite["value"]
@@ -343,7 +409,7 @@ class _SpreadOnEngine:
             if row["distinct"] <= FETCHED:
                 return _spread_of(fetched(self.counted.table, inside)).passing(left)
 
-    def _bins(self, inside: ir.Table, low: float, high: float) -> list[Mapping[str, Any]]:
+    def _bins(self, inside: TableQuery, low: float, high: float) -> list[Mapping[str, Any]]:
         """Count numbers by where they lie between two, in the order of the bins; with the ends that each really has."""
         width = high / _BINS - low / _BINS
         value = inside["value"]
@@ -357,15 +423,13 @@ class _SpreadOnEngine:
         return self._ask(grouped.order_by("place"))
 
     def binned(self, step: float, most: float) -> dict[int, int]:
-        import ibis
-
         value = self.finite["value"]
-        place = (ibis.least(value, ibis.literal(most, type="float64")) / step).floor().cast("int64")
+        place = (least(value, float(most)) / step).floor().cast("int64")
         placed = self.finite.mutate(place=place)
         rows = self._ask(placed.group_by("place").aggregate(records=placed["records"].sum()))
         return {int(row["place"]): int(row["records"]) for row in rows}
 
-    def _ask(self, expression: ir.Table) -> list[Mapping[str, Any]]:
+    def _ask(self, expression: TableQuery) -> list[Mapping[str, Any]]:
         return list(fetched(self.counted.table, expression).to_pylist())
 
 

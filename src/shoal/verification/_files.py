@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,18 +17,64 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from shoal import hierarchies, tables
-from shoal.errors import ShoalError, lacking, says_nothing
-from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Data, Evidence, File
-from shoal.methods.brief import Brief
-from shoal.methods.classes import joined_view
+from shoal.errors import ShoalError, Undecided, lacking, says_nothing
+from shoal.folder import OUR_VERIFIER, REPORT, SIGNATURE, SUMMARY, VERIFIER, ReleaseFolder
+from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Data, Evidence, File, software
+from shoal.methods.classes import VIEW, joined_view
 from shoal.report import gather, render_html, render_text
 from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.schema.rules import text
+from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site
+from shoal.verification._parquet import Damaged, Footer, excess, read_footer
 from shoal.writing import digest
 
-PLAN, SUMMARY, REPORT, JOINED, SIGNATURE = "plan.toml", "summary.txt", "report.html", "joined.sql", "signature.json"
 _BATCH = 1_000_000
+#: bytes that the texts of a group of at most a million records have at most, written out
+_LONG_GROUP = 1 << 28
+LONG_TEXTS = "texts that are longer than those of any release"
+_TRUSTED = "if you trust its publisher, give --any-size (`any_size=True`)"
+
+
+def check_footers(folder: Path, certificate: Certificate, site: Site, *, any_size: bool) -> list[Check]:
+    """Refuse tables that are damaged or unpack to far more than they hold, before anything of them is read.
+
+    Raises
+    ------
+    Undecided
+        Unless ``any_size``, if a table has the certified size, and unpacks to far more than its files hold.
+    """
+    checks = []
+    expected = [(data.file, certificate.parts(data.file), data) for data in certificate.tables]
+    for file, parts, data in [*expected, (POPULATION, certificate.parts(POPULATION), None)]:
+        paths = [folder / part for part in parts if part.endswith(".parquet") and (folder / part).is_file()]
+        found = site.each(footer_of, paths)
+        problems = [each["problem"] for each in found if each.get("problem")]
+        footers = [Footer.read(each) for each in found if not each.get("problem")]
+        if not problems and not any_size and (trap := excess(footers)):
+            problems = [] if data is None else _unlike(footers, data)
+            if not problems:
+                raise Undecided(f"`{file}` was not read: {trap}", hint=_TRUSTED)
+        checks += [_failed(file, problem) for problem in problems[:1]]
+    return checks
+
+
+def _unlike(footers: Sequence[Footer], data: Data) -> list[str]:
+    """Say where footers state other columns or another number of records than the certificate."""
+    expected = tuple(column.name for column in data.columns)
+    if any(footer.columns != expected for footer in footers):
+        return ["the columns are not the certified ones"]
+    found = sum(footer.records for footer in footers)
+    if found != data.records:
+        return [f"it holds {found:,} records; the certificate says {data.records:,}"]
+    return []
+
+
+def footer_of(name: str) -> dict[str, Any]:
+    """Return what the footer of a Parquet file states, or what is wrong with it."""
+    try:
+        return asdict(read_footer(Path(name)))
+    except Damaged as error:
+        return {"problem": str(error)}
 
 
 def check_files(folder: Path, certificate: Certificate, allowed: set[str], site: Site) -> list[Check]:
@@ -36,43 +82,17 @@ def check_files(folder: Path, certificate: Certificate, allowed: set[str], site:
     names = [entry.name for entry in certificate.files]
     seen = _look(folder, sorted({name for name in names if name in allowed and (folder / name).is_file()}), site)
     checks = [_check_file(entry, allowed, seen.get(entry.name)) for entry in certificate.files]
+    checks += [_failed(name, LONG_TEXTS) for name in seen if seen[name].get("hidden") == LONG_TEXTS]
     checks += [check for data in certificate.tables for check in _check_parts(certificate.parts(data.file), seen)]
     checks += [_failed(name, "the certificate lists it twice") for name in sorted({*names}) if names.count(name) > 1]
     folders = {*(name.partition("/")[0] for name in names if name in allowed and "/" in name)}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            checks.append(_failed(name, "a link to somewhere else; a release holds its files itself"))
-        elif not path.is_dir() and name not in {CERTIFICATE, SIGNATURE, *names}:
+        if not path.is_dir() and name not in {CERTIFICATE, SIGNATURE, *names}:
             checks.append(_failed(name, "not part of the release; keep it elsewhere"))
         elif path.is_dir() and name not in folders:
             checks.append(_failed(name, "not a folder of a release"))
     return checks
-
-
-def allowed_files(plan: Brief, certificate: Certificate) -> set[str]:
-    """Return the names of all files that the release of a plan may have.
-
-    A table may lie in a folder of its name, in parts that are numbered one after the other, and its copy likewise.
-    """
-    data = list(plan.method.files(plan.schema))
-    data += [Path(name).with_suffix(".csv").name for name in data]
-    parts = [
-        f"{name}/{tables.part_name(i, Path(name).suffix)}" for name in data for i in range(len(certificate.parts(name)))
-    ]
-    named = [each.hierarchy.file for each in plan.schema if each.hierarchy is not None]
-    placed = [column.hierarchy for table in certificate.tables for column in table.columns]
-    return {
-        PLAN,
-        SUMMARY,
-        REPORT,
-        *data,
-        *parts,
-        *plan.method.notes,
-        *(str(name) for name in (*named, *placed) if name is not None),
-        *([POPULATION] if any(model.capabilities.population for model in plan.class_models) else []),
-        *([JOINED] if any(table.class_column is not None for table in certificate.tables) else []),
-    }
 
 
 def check_copies(evidence: Evidence, site: Site) -> list[Check]:
@@ -85,8 +105,12 @@ def check_copies(evidence: Evidence, site: Site) -> list[Check]:
             continue
         whole = {*map(_original, parts)} == {*evidence.certificate.parts(data.file)}
         present = whole and all((evidence.folder / part).is_file() for part in parts)
-        same = present and all(each["same"] for each in site.each(compared, [evidence.folder / part for part in parts]))
+        found = site.each(compared, [evidence.folder / part for part in parts]) if present else []
+        same = present and all(each["same"] for each in found)
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"
+        # another version may write numbers otherwise, and a cluster does
+        if same and parts == (copy,) and evidence.certificate.software == software() and not found[0]["canonical"]:
+            same, detail = False, f"the records of {data.file}, but not written as Shoal writes them"
         checks.append(Check(subject=copy, passed=same, detail=detail))
     return checks
 
@@ -95,11 +119,22 @@ def compared(copy: str) -> dict[str, bool]:
     """Say whether a CSV file holds the records of the Parquet file that it is a copy of."""
     try:
         original = tables.reread(Path(_original(copy))).to_arrow()
-        return {"same": _same(original, (tables.reread_csv if len(original) else csv.read_csv)(Path(copy)))}
+        same = _same(original, (tables.reread_csv if len(original) else csv.read_csv)(Path(copy)))
+        return {"same": same, "canonical": same and _written_again(Path(copy))}
     except (ShoalError, pa.ArrowInvalid) as error:
         if says_nothing(error):
             raise
         return {"same": False}
+
+
+def _written_again(copy: Path) -> bool:
+    """Return whether a CSV file has the bytes that Shoal writes of its Parquet file."""
+    if copy.name.startswith("part-"):
+        return False
+    with TemporaryDirectory() as scratch:
+        again = Path(scratch) / copy.name
+        tables.write(tables.reread(Path(_original(str(copy)))), again)
+        return digest(again) == digest(copy)
 
 
 def _original(copy: str) -> str:
@@ -123,6 +158,10 @@ def _check_file(entry: File, allowed: set[str], seen: Mapping[str, Any] | None) 
         return _failed(entry.name, "the file is missing")
     if (seen["sha256"], seen["bytes"]) != (entry.sha256, entry.bytes):
         return _failed(entry.name, "the file was changed after the release was made")
+    if entry.name == VERIFIER and digest(OUR_VERIFIER) != (entry.sha256, entry.bytes):
+        return _failed(
+            entry.name, "not the page of this version of Shoal: a page that came with data may be a forger's"
+        )
     if seen.get("hidden"):
         return _failed(entry.name, f"it holds more than records: {seen['hidden']}")
     return Check(subject=entry.name, passed=True, detail="unchanged since the release was made")
@@ -167,7 +206,6 @@ def _failed(subject: str, detail: str) -> Check:
 
 
 _WRITER = re.compile(r"(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?")
-_MAGIC = b"PAR1"
 _UNORDERED = "an order that is not the one of their values"
 
 
@@ -205,7 +243,7 @@ def _hidden(path: Path) -> str | None:
             return "metadata of a column"
         if not _WRITER.fullmatch(content.created_by or ""):
             return "the name of a program that does not write such files"
-        if _unaccounted(path, content):
+        if read_footer(path).unaccounted:
             return "bytes that belong to no column"
         file = pq.ParquetFile(path, read_dictionary=_texts(file.schema_arrow))
         unused = False
@@ -213,6 +251,8 @@ def _hidden(path: Path) -> str | None:
         for group in range(content.num_row_groups):
             rows = _stored(file.read_row_group(group))
             used = [_occurring(column) for column in rows.columns]
+            if sum(map(_letters, rows.columns)) > _LONG_GROUP:
+                return LONG_TEXTS
             if not _rightly_summed_up(used, content.row_group(group)):
                 return "minima and maxima that are not those of the records"
             unused = unused or any(_has_unused(*each) for each in zip(rows.columns, used, strict=True))
@@ -222,6 +262,8 @@ def _hidden(path: Path) -> str | None:
         if last and not _in_order(pa.concat_tables([*last, *_first_after(path)])):
             return _UNORDERED
         return "values that no record has" if unused else None
+    except Damaged:
+        return "something that cannot be read"
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if lacking(error) is not None:
             raise
@@ -276,20 +318,6 @@ def _first_after(path: Path) -> list[pa.Table]:
     return []
 
 
-def _unaccounted(path: Path, content: pq.FileMetaData) -> int:
-    """Return how many bytes are neither of a column, nor of its Bloom filter, nor of the footer."""
-    with path.open("rb") as file:
-        file.seek(-8, 2)
-        (footer,) = struct.unpack("<I", file.read(4))
-    columns = [
-        content.row_group(group).column(number)
-        for group in range(content.num_row_groups)
-        for number in range(content.num_columns)
-    ]
-    used = sum(column.total_compressed_size + (column.bloom_filter_length or 0) for column in columns)
-    return int(path.stat().st_size - used - footer - 4 - 2 * len(_MAGIC))
-
-
 def _texts(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
 
@@ -306,6 +334,14 @@ def _rightly_summed_up(values: Sequence[pa.ChunkedArray], group: pq.RowGroupMeta
         if not (_begins(found["min"], stated.min) and _ends(found["max"], stated.max)):
             return False
     return True
+
+
+def _letters(column: pa.ChunkedArray) -> int:
+    """Return how many bytes the texts of a column have, written out for every record."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = [pc.take(pc.binary_length(chunk.dictionary.cast(pa.binary())), chunk.indices) for chunk in column.chunks]
+    return sum(pc.sum(each.cast(pa.int64())).as_py() or 0 for each in lengths)
 
 
 def _occurring(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -337,18 +373,15 @@ def _has_unused(column: pa.ChunkedArray, used: pa.ChunkedArray) -> bool:
     )
 
 
-def check_rendered(evidence: Evidence) -> list[Check]:
-    """Make the summary and the report again, and compare; those of another version of Shoal may look otherwise."""
-    if not evidence.certificate.same_wording:
-        detail = "written by an older version of Shoal: not compared"
-        return [Check(subject=name, passed=True, detail=detail, shown=False) for name in (SUMMARY, REPORT)]
+def check_rendered(release: ReleaseFolder) -> list[Check]:
+    """Make the summary and the report again, and compare."""
     try:
-        document = gather(evidence.folder, evidence.certificate, evidence.tables)
+        document = gather(release)
         made = {SUMMARY: render_text(document), REPORT: render_html(document)}
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         detail = "the certificate does not say what is needed to make it again"
         return [Check(subject=name, passed=False, detail=detail) for name in (SUMMARY, REPORT)]
-    return [_compared(evidence.folder / name, text) for name, text in made.items()]
+    return [_compared(release.path / name, text) for name, text in made.items()]
 
 
 def _compared(path: Path, text: str) -> Check:
@@ -369,7 +402,7 @@ def check_links(evidence: Evidence) -> list[Check]:
         checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))
         checks.append(_check_view(evidence, linked))
     names = [name for data in certificate.tables for name in _unlinked(data)]
-    if len(certificate.tables) > 1 and not evidence.plan.method.keeps.shared_columns:
+    if len(certificate.tables) > 1 and not evidence.plan.method.capabilities.shared_columns:
         shared = sorted({name for name in names if names.count(name) > 1})
         detail = f"`{shared[0]}` is in several tables" if shared else "the tables share no column"
         checks.append(Check(subject="columns of all tables", passed=not shared, detail=detail))
@@ -382,7 +415,7 @@ def _check_view(evidence: Evidence, linked: list[Data]) -> Check:
     link, columns = str(identifying.class_column), tuple(_unlinked(confidential))
     people, values = (tables.scanned(evidence.folder / data.file) for data in (identifying, confidential))
     text = joined_view(people, values, columns, link) + "\n"
-    return _compared(evidence.folder / JOINED, text)
+    return _compared(evidence.folder / VIEW, text)
 
 
 def _unlinked(data: Data) -> list[str]:
@@ -390,8 +423,19 @@ def _unlinked(data: Data) -> list[str]:
 
 
 def check_hierarchies(evidence: Evidence) -> list[Check]:
-    """Make the hierarchies of sensitive columns again from the plan, for the released values, and compare."""
+    """Make the hierarchies of sensitive columns again from the plan, for the released values, and compare.
+
+    Files that the plan names are of released columns, and hold their rows and nothing else.
+    """
     checks = []
+    for attribute in evidence.plan.schema:
+        rule, folder = attribute.hierarchy, evidence.plan.schema.folder
+        if rule is None:
+            continue
+        if attribute.role.left_out or attribute.role.names_someone:
+            checks.append(_failed(attribute.name, "plan.toml gives a hierarchy to a column that is not released"))
+        elif rule.file is not None and canonical_file(rule, folder) != (folder / rule.file).read_bytes():
+            checks.append(_failed(rule.file, "it holds more than the rows of a hierarchy, or is written otherwise"))
     listed = {entry.name for entry in evidence.certificate.files}
     for data in evidence.certificate.tables:
         for column in data.columns:
@@ -403,7 +447,7 @@ def check_hierarchies(evidence: Evidence) -> list[Check]:
                 continue
             rule = evidence.plan.schema[column.name].hierarchy
             if rule is not None and rule.data_dependent:
-                detail = "on the publisher's word: its levels were read off the original table"
+                detail = "its levels, which were read off the original table"
                 checks.append(Check(subject=column.hierarchy, passed=True, detail=detail, shown=False))
                 continue
             same = _rebuilt(evidence, data, column.name) == (evidence.folder / column.hierarchy).read_bytes()

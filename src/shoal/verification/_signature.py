@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import InputError, MissingExtraError, OutputError, lacking, reason
+from shoal.copying import read_bytes
+from shoal.errors import InputError, MissingExtraError, OutputError, VerificationError, lacking, reason
+from shoal.folder import SIGNATURE
 from shoal.guarantees import CERTIFICATE, Check
-from shoal.verification._files import SIGNATURE
 from shoal.writing import write_file
 
 if TYPE_CHECKING:
@@ -20,13 +22,29 @@ if TYPE_CHECKING:
 
 
 ALGORITHM = "Ed25519"
+#: the variable in which programs give the passphrase of a private key
+PASSPHRASE = "SHOAL_KEY_PASSPHRASE"  # noqa: S105 - its name
 #: what stands before the 32 bytes of an Ed25519 key in the usual encoding of public keys (RFC 8410, section 4)
 _PREFIX = bytes.fromhex("302a300506032b6570032100")
 _LONGEST = 1_000
+_PRIME = 2**255 - 19
+#: y of the points of small order, in every notation: with such a key, one signature is valid for every message
+_SMALL_ORDER = {
+    0,
+    1,
+    2707385501144840649318225287225658788936804267575313519463743609750303402022,
+    55188659117513257062467267217118295137698188065244968500265048394206261417927,
+    _PRIME - 1,
+    _PRIME,
+    _PRIME + 1,
+}
+_COVERS = f"it covers {CERTIFICATE}, and with its fingerprints every other file"
 
 
-def new_key(name: str | Path) -> tuple[Path, Path]:
+def new_key(name: str | Path, *, passphrase: str | None = None) -> tuple[Path, Path]:
     """Make a key pair: ``NAME.pem``, which only its owner can read, and ``NAME.pub.pem``, which is for everybody.
+
+    With a ``passphrase``, who copies the file of the private key cannot sign without it.
 
     Raises
     ------
@@ -39,11 +57,16 @@ def new_key(name: str | Path) -> tuple[Path, Path]:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    if passphrase == "":
+        raise InputError("a passphrase must have at least one character")
     private, public = Path(f"{name}.pem"), Path(f"{name}.pub.pem")
     key = Ed25519PrivateKey.generate()
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    protection = (
+        serialization.NoEncryption()
+        if passphrase is None
+        else serialization.BestAvailableEncryption(passphrase.encode())
     )
+    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection)
     shown = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     for path in (private, public):
         if path.exists() or path.is_symlink():
@@ -53,16 +76,40 @@ def new_key(name: str | Path) -> tuple[Path, Path]:
     return private, public
 
 
-def read_key(path: str | Path) -> Ed25519PrivateKey:
-    """Read a private key to sign with; no message says what is in the file."""
+def read_key(path: str | Path, passphrase: str | Callable[[], str | None] | None = None) -> Ed25519PrivateKey:
+    """Read a private key to sign with; no message says what is in the file.
+
+    The ``passphrase``, or the function that returns it, is used only where the key is protected by one.
+
+    Raises
+    ------
+    InputError
+        If there is no private key in the file, others can read or change it, or the passphrase is not the right one.
+    """
     _need_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    key = _loaded(Path(path), partial(load_pem_private_key, password=None))
+    path = Path(path)
+    content = _content(path)
+    secret: str | None = None
+    if b"ENCRYPTED" in content.partition(b"\n")[0]:
+        secret = passphrase() if callable(passphrase) else passphrase
+        if secret is None:
+            raise InputError(
+                f"the private key `{path.name}` needs its passphrase", hint=f"set the variable {PASSPHRASE}"
+            )
+    key = _loaded(content, partial(load_pem_private_key, password=None if secret is None else secret.encode()))
+    if key is None and secret is not None:
+        raise InputError(f"the passphrase is not that of the private key `{path.name}`, or the file is damaged")
     if not isinstance(key, Ed25519PrivateKey):
-        problem = f"`{Path(path).name}` is not a private Ed25519 key in PEM without a password"
+        problem = f"`{path.name}` is not a private Ed25519 key in PEM"
         raise InputError(problem, hint="`shoal sign --new-key NAME` makes one")
+    if sys.platform != "win32" and path.stat().st_mode & 0o077:
+        raise InputError(
+            f"others can read or change the private key `{path.name}`",
+            hint="let only its owner do so: chmod 600; if somebody may have read it, make a new key",
+        )
     return key
 
 
@@ -72,18 +119,37 @@ def read_signer(path: str | Path) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    key = _loaded(Path(path), load_pem_public_key)
+    key = _loaded(_content(Path(path)), load_pem_public_key)
     if not isinstance(key, Ed25519PublicKey):
         problem = f"`{Path(path).name}` is not a public Ed25519 key in PEM"
         raise InputError(problem, hint="give the file that the publisher calls NAME.pub.pem")
-    return _PREFIX + key.public_bytes_raw()
+    public = _PREFIX + key.public_bytes_raw()
+    if _is_of_small_order(public):
+        raise InputError(f"`{Path(path).name}` holds a key that anybody can sign with", hint="do not trust its owner")
+    return public
 
 
-def write_signature(folder: Path, key: Ed25519PrivateKey) -> str:
-    """Sign the certificate in ``folder`` in place of any signature that is there; return the key's fingerprint."""
+def write_signature(folder: Path, key: Ed25519PrivateKey, *, checked: bytes) -> str:
+    """Sign the bytes of the certificate that was checked, in place of any signature; return the key's fingerprint.
+
+    Raises
+    ------
+    VerificationError
+        If the folder does not hold these bytes any more, or the key gives a signature that is not valid.
+    """
     public = _PREFIX + key.public_key().public_bytes_raw()
-    text = _text(public, key.sign((folder / CERTIFICATE).read_bytes()))
-    write_file(folder / SIGNATURE, text.encode(), overwrite=True)
+    signature = key.sign(checked)
+    if not _valid(public, signature, checked):
+        raise VerificationError("the key gives signatures that are not valid; the release was not signed")
+    try:
+        same = read_bytes(folder / CERTIFICATE) == checked
+    except OSError as error:
+        if lacking(error) is not None:
+            raise
+        same = False
+    if not same:
+        raise VerificationError(f"{CERTIFICATE} was changed while it was checked; the release was not signed")
+    write_file(folder / SIGNATURE, _text(public, signature).encode(), overwrite=True)
     return _fingerprint(public)
 
 
@@ -93,7 +159,7 @@ def check_signature(folder: Path, signer: bytes | None) -> Check:
     if not path.exists() and not path.is_symlink():
         if signer is not None:
             return _check("the release is not signed", passed=False)
-        return _check("on the publisher's word: there is none; anybody could have made this folder", shown=False)
+        return _check("the release is not signed: anybody could have made this folder", shown=False)
     found = _read(path)
     if found is None:
         return _check("not a signature as Shoal writes it", passed=False)
@@ -108,9 +174,9 @@ def check_signature(folder: Path, signer: bytes | None) -> Check:
     if not valid:
         return _check(f"not the one that the key {name} gives for this certificate", passed=False)
     if signer is not None:
-        return _check(f"by the key given, {name}")
+        return _check(f"by the key given, {name}; {_COVERS}")
     return _check(
-        f"by the key {name}; on the publisher's word: that the key is the publisher's; nobody vouches for it here",
+        f"valid, by the key {name}; {_COVERS}. Whose key it is, nobody vouches for here: compare it, or give --signer",
         shown=False,
     )
 
@@ -148,6 +214,8 @@ def _valid(public: bytes, signature: bytes, message: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    if _is_of_small_order(public):
+        return False
     try:
         Ed25519PublicKey.from_public_bytes(public[len(_PREFIX) :]).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -155,19 +223,29 @@ def _valid(public: bytes, signature: bytes, message: bytes) -> bool:
     return True
 
 
+def _is_of_small_order(public: bytes) -> bool:
+    """Return whether a public key is a point whose multiples are few: nobody has its private key."""
+    return int.from_bytes(public[len(_PREFIX) :], "little") & (2**255 - 1) in _SMALL_ORDER
+
+
 def _fingerprint(public: bytes) -> str:
     """Return the SHA-256 of a public key: ``openssl pkey -pubin -in KEY -outform DER | sha256sum``."""
     return f"SHA256:{hashlib.sha256(public).hexdigest()}"
 
 
-def _loaded(path: Path, read: Callable[[bytes], object]) -> object:
-    """Return the key in a file; None where it holds none."""
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, follow=True)
+    except OSError as error:
+        raise InputError(f"the key file `{path.name}` cannot be read: {reason(error)}") from None
+
+
+def _loaded(content: bytes, read: Callable[[bytes], object]) -> object:
+    """Return the key that a file holds; None where it holds none."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return read(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"the key file `{path.name}` cannot be read: {reason(error)}") from None
+        return read(content)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return None
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import os
 import re
 import secrets
 import socket
 import sys
-import tempfile
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +24,11 @@ from shoal import __version__, stopping
 from shoal.errors import InputError
 from shoal.web import _errors, _pages, api
 from shoal.web._context import Context, OpenTables
+from shoal.web._doorway import doorway, find_doorway
 from shoal.web._guard import Access, Guard
 from shoal.web._jobs import Jobs, warm
 from shoal.web._store import Store
+from shoal.web._turns import Turns
 from shoal.writing import Scratch
 
 UPLOAD_LIMIT = 4 * 2**30
@@ -49,7 +49,7 @@ def create_app(
     folder
         Where it keeps tables and releases.
     access
-        The one-time token that opens it.
+        Its host name and the token that opens it.
     port
         The port of its address, which every request must name; None for an address without a port.
     upload_limit
@@ -77,7 +77,7 @@ def create_app(
         redoc_url=None,
         openapi_url="/api",
         generate_unique_id_function=lambda route: "_".join((*map(str, route.tags), route.name)),
-        middleware=[Middleware(Guard, access=access, port=port, upload_limit=upload_limit)],
+        middleware=[Middleware(Guard, access=access, port=port, upload_limit=upload_limit), Middleware(Turns)],
     )
     app.state.cookie = access.cookie
     app.state.context = Context(store=store, jobs=jobs, opened=OpenTables())
@@ -132,18 +132,27 @@ def serve(
             scratch = Scratch()
             stack.callback(scratch.remove)
             place = scratch.path
+        Store(place)  # makes the folder
+        way = stack.enter_context(doorway(place, access.address(port)))
         app = create_app(place, access=access, port=port, upload_limit=upload_limit)
-        address = f"http://127.0.0.1:{port}/?token={access.token}"
-        kept = "nothing is kept" if ephemeral else f"tables and releases are kept in {place}"
-        sys.stdout.write(f"Shoal is open at {address}\nThe address works once; {kept}. Stop with Ctrl-C.\n")
+        kept = "Nothing is kept" if ephemeral else f"Tables and releases are kept in {place}"
+        sys.stdout.write(f"Shoal is open at {way.address}\n{kept}. Stop with Ctrl-C.\n")
         sys.stdout.flush()
         # what the server has to say on its way out helps nobody
         config = uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         stack.enter_context(stopping.gently(lambda: setattr(server, "should_exit", True)))
         if browser:
-            webbrowser.open(stack.enter_context(doorway(address)).as_uri())
+            webbrowser.open(way.page.absolute().as_uri())
         server.run(sockets=[listener])
+
+
+def open_again(folder: Path | None = None, *, browser: bool = True) -> str:
+    """Open the app that runs on a state folder in another browser window, and return its address."""
+    way = find_doorway(folder or default_folder())
+    if browser:
+        webbrowser.open(way.page.absolute().as_uri())
+    return way.address
 
 
 def default_folder() -> Path:
@@ -168,24 +177,6 @@ def _listen(port: int) -> socket.socket:
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{32,512}")
-
-
-@contextmanager
-def doorway(address: str) -> Iterator[Path]:
-    """Give a page, readable by its owner alone, that leads to ``address``.
-
-    The address holds the key to the app. On the command line of a browser all users of the machine would see it.
-    """
-    with tempfile.TemporaryDirectory(prefix="shoal-open-") as folder:
-        path = Path(folder) / "open.html"
-        path.touch(mode=0o600)
-        shown = html.escape(address, quote=True)
-        path.write_text(
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Shoal</title>'
-            f'<meta http-equiv="refresh" content="0; url={shown}"><p><a href="{shown}">Open Shoal</a></p>',
-            encoding="utf-8",
-        )
-        yield path
 
 
 def api_token(path: Path) -> str:

@@ -25,7 +25,7 @@ def repeated(plan: Plan, source: Mapping[str, Any], account: Path | None = None)
     return {"python": python(plan, name, reading, account), "shell": shell(plan, name, reading, account)}
 
 
-def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND, account: Path | None = None) -> str:
+def python(plan: Plan, name: str, reading: Mapping[str, str | bool] = _AS_FOUND, account: Path | None = None) -> str:
     """Return a script that does what the plan says to the file ``name``, read as ``reading`` says."""
     promises = "".join(f"    {_public(model)}{model!r},\n" for model in plan.models)
     options = ", ".join(f"{key}={value!r}" for key, value in chosen(plan.method).items())
@@ -43,28 +43,22 @@ def python(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND, accoun
     )
 
 
-def shell(plan: Plan, name: str, reading: Mapping[str, str] = _AS_FOUND, account: Path | None = None) -> str:
+def shell(plan: Plan, name: str, reading: Mapping[str, str | bool] = _AS_FOUND, account: Path | None = None) -> str:
     """Return the commands that do what the plan says to the file ``name``, read as ``reading`` says."""
     from shoal import methods
+    from shoal.methods.shorthand import short_of
 
     words: list[tuple[str, str]] = []
     for model in plan.models:
-        parameters = model.parameters()
-        match model.name:
-            case "k-anonymity" | "probabilistic-k-anonymity" if methods.crowd(plan.method.name) == model.name:
-                words.append(("--k", f"{parameters['k']}"))
-            case "epsilon-budget":
-                words += [(f"--{key.replace('_', '-')}", f"{value}") for key, value in parameters.items()]
-            case "distinct-l-diversity":
-                words.append(("--l", f"{parameters['attribute']}={parameters['l']}"))
-            case "t-closeness" if set(parameters) <= {"attribute", "t"}:
-                words.append(("--t", f"{parameters['attribute']}={parameters['t']}"))
-            case _:
-                pairs = " ".join(f"{key}={_word(value)}" for key, value in parameters.items())
-                words.append(("--promise", f"{model.name} {pairs}".strip()))
+        short = short_of(model, plan.method.name)
+        if short is None:
+            pairs = " ".join(f"{key}={_word(value)}" for key, value in model.parameters().items())
+            words.append(("--promise", f"{model.name} {pairs}".strip()))
+        for option, column, value in short or ():
+            words.append((f"--{option.replace('_', '-')}", f"{value}" if column is None else f"{column}={value}"))
     options = chosen(plan.method)
     words.append(("--method", plan.method.name))
-    if methods.timed(type(plan.method)) and "time_limit" not in options:
+    if methods.searches(type(plan.method)) and not {"effort", "time_limit"} & set(options):
         words.append(("--time-limit", "0"))
     for key, value in options.items():
         words.append(("--option", f"{key}={_word(value)}"))
@@ -93,16 +87,19 @@ def compared(choice: dict[str, Any], source: Mapping[str, Any]) -> dict[str, str
     return {"python": script, "shell": _command("compare", name, reading, [*words, ("--folder", "comparison")])}
 
 
-def _read(name: str, reading: Mapping[str, str]) -> str:
+def _read(name: str, reading: Mapping[str, str | bool]) -> str:
     """Return how a script begins: it reads the file ``name``."""
     options = "".join(f", {key}={value!r}" for key, value in reading.items())
     return f"import shoal\n\ntable = shoal.read({name!r}, schema={schema_name(name)!r}{options})\n"
 
 
-def _command(what: str, name: str, reading: Mapping[str, str], words: Iterable[tuple[str, str]]) -> str:
+def _command(what: str, name: str, reading: Mapping[str, str | bool], words: Iterable[tuple[str, str]]) -> str:
     """Return a command on the file ``name``, one option per line."""
     lines = [f"shoal {what} {file_word(name)} --schema {shlex.quote(schema_name(name))}"]
-    lines += [f"--{key} {shlex.quote(value)}" for key, value in reading.items()]
+    lines += [
+        f"--{key.replace('_', '-')}{'' if value is True else f' {shlex.quote(str(value))}'}"
+        for key, value in reading.items()
+    ]
     return " \\\n    ".join([*lines, *(f"{option} {shlex.quote(value)}" for option, value in words)]) + "\n"
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
@@ -32,7 +33,7 @@ class OpenTables:
         self._tables: OrderedDict[Path, tuple[threading.Lock, list[Table]]] = OrderedDict()
 
     @contextmanager
-    def open(self, path: Path, reading: dict[str, str] | None = None) -> Iterator[Table]:
+    def open(self, path: Path, reading: dict[str, Any] | None = None) -> Iterator[Table]:
         """Give the table in ``path``, read once, in the way that ``reading`` says."""
         import shoal
 
@@ -53,6 +54,13 @@ class OpenTables:
                 del self._tables[path]
 
 
+class _Turn:
+    """Who measures something has the lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """The parts of the app."""
@@ -61,6 +69,15 @@ class Context:
     jobs: Jobs
     opened: OpenTables
     saving: threading.Lock = field(default_factory=threading.Lock)
+    _measuring: WeakValueDictionary[Path, _Turn] = field(default_factory=WeakValueDictionary)
+
+    @contextmanager
+    def measured_once(self, file: Path) -> Iterator[None]:
+        """Let one request at a time measure what goes into ``file``; the others find it there."""
+        with self.saving:
+            turn = self._measuring.setdefault(file, _Turn())
+        with turn.lock:
+            yield
 
     @contextmanager
     def table(self, identity: str) -> Iterator[Table]:

@@ -12,7 +12,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
-from shoal.errors import InputError, OutputError, RequirementError, ShoalError, VerificationError, presentable
+from shoal.errors import (
+    InputError,
+    OutputError,
+    RequirementError,
+    ShoalError,
+    Undecided,
+    VerificationError,
+    presentable,
+)
 from shoal.web._store import Changed, NotFound
 from shoal.web._words import page
 
@@ -25,12 +33,19 @@ _TITLES = {
 _TABLE = re.compile(r"/tables/([0-9a-f]{16})(?:/.*)?")
 
 
+class FieldProblem(BaseModel):
+    """What is wrong with a part of the body, and with which of its parameters, if it is one."""
+
+    parameter: str | None = None
+    problem: str
+
+
 class Problem(BaseModel):
     """What is wrong, and what may help."""
 
     problems: list[str]
     hint: str | None = None
-    fields: dict[str, list[str]] | None = Field(default=None, description="problems by their part of the body")
+    fields: dict[str, list[FieldProblem]] | None = Field(default=None, description="problems by their part of the body")
 
 
 def content(error: BaseException) -> dict[str, Any]:
@@ -50,7 +65,7 @@ def _status_of(error: BaseException) -> int:
             return 507
         case InputError():
             return 422
-        case RequirementError() | VerificationError():
+        case RequirementError() | VerificationError() | Undecided():
             return 409
     return 500
 

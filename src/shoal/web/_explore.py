@@ -19,6 +19,7 @@ import pyarrow as pa
 from shoal import Release, Table, hierarchies, tables
 from shoal.methods.recode import Lattice, Node, SearchResult, smallest_class
 from shoal.models import Model
+from shoal.rehearsal import ROWS, Rehearsal, rehearsal_line, rehearsal_rows
 from shoal.report import PeopleFigures, compared_tables, lattice_figures
 from shoal.risk import Reidentification
 from shoal.schema.rules import text
@@ -43,6 +44,7 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "assumptions": list(dict.fromkeys(a for promise in release.guarantee.promises for a in promise.assumptions)),
         "steps": [event.describe() for event in release.guarantee.events],
         "attention": list(release.attention),
+        "rehearsal": _rehearsal(release.rehearse()),
         "measures": {name: _number(value) for name, value in ({**release.measures, "loss": _loss(release)}).items()},
         "before": dataclasses.asdict(_before(release)),
         "after": dataclasses.asdict(release.after),
@@ -56,6 +58,13 @@ def explore(table: Table, release: Release, folder: Path) -> dict[str, Any]:
         "records": _records(table, release, frequencies),
         "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
     }
+
+
+def _rehearsal(found: Rehearsal | None) -> dict[str, Any] | None:
+    """Return the line of a rehearsal, and who finds how many."""
+    if found is None:
+        return None
+    return {"line": rehearsal_line(found), "title": list(ROWS), "rows": [list(row) for row in rehearsal_rows(found)]}
 
 
 def _before(release: Release) -> Reidentification:

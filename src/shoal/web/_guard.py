@@ -2,17 +2,16 @@
 
 A page of another site that the user visits must not reach the app (requests forged across sites, names rebound to the
 loopback address), and other users of the machine must not either. So every request needs our host name and the cookie
-that the one-time token of the printed address was changed into; a request that changes something also needs our origin.
+that the token of the printed address was changed into; a request that changes something also needs our origin. Browsers
+send cookies to every port of a host, so the host name is a random one below ``localhost``, which only this app has.
 A script shows the API token instead, which no browser sends by itself.
 """
 
 from __future__ import annotations
 
 import hmac
-import html
 import json
 import secrets
-import threading
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -22,8 +21,12 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoal.web._errors import answer, content
+from shoal.web._words import page
 
+#: where scripts reach the app; browsers use its own name
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+#: what the page of a refusal needs
+OPEN = ("/static/app.css", "/static/shoal.svg")
 SAFE = ("GET", "HEAD", "OPTIONS")
 SMALL_BODY = 8 * 2**20
 
@@ -41,27 +44,25 @@ HEADERS = {
 
 
 class Access:
-    """The one-time token of the printed address, the session that it is changed into, and the token of scripts.
+    """The app's host name, the token of the printed address, its session, and the token of scripts.
 
-    These show ``api_token`` as ``Authorization: Bearer TOKEN``; None where there are none.
+    Scripts show ``api_token`` as ``Authorization: Bearer TOKEN``; None where there are none.
     """
 
-    def __init__(self, *, api_token: str | None = None) -> None:
+    def __init__(self, *, api_token: str | None = None, host: str | None = None) -> None:
         self._api_token = api_token
+        self.host = host or f"shoal-{secrets.token_hex(8)}.localhost"
         self.token = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
-        self._used = False
-        self._lock = threading.Lock()
-        # cookies do not know ports: two apps on one machine must not overwrite each other's
-        self.cookie = f"shoal-{secrets.token_hex(4)}"
+        self.cookie = "shoal"
+
+    def address(self, port: int) -> str:
+        """Return the address that opens the app in a browser."""
+        return f"http://{self.host}:{port}/?token={self.token}"
 
     def redeem(self, token: str) -> str | None:
-        """Return the session for the token, the first time it is shown."""
-        with self._lock:
-            if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
-                return None
-            self._used = True
-            return self._session
+        """Return the session for the token."""
+        return self._session if hmac.compare_digest(token.encode(), self.token.encode()) else None
 
     def known(self, session: str) -> bool:
         """Return whether this is our session."""
@@ -125,11 +126,14 @@ class Guard:
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if host not in [name if self._port is None else f"{name}:{self._port}" for name in LOOPBACK]:
-            return _problem(421, "this app answers only at the loopback address")
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if self._access.script(headers.get("authorization", "")) and origin in (None, f"http://{host}"):
-            return None
+        if host in map(self._named, (*LOOPBACK, self._access.host)):
+            if self._access.script(headers.get("authorization", "")) and origin in (None, f"http://{host}"):
+                return None
+            if scope["path"] in OPEN and scope["method"] in SAFE:
+                return None
+        if host != self._named(self._access.host):
+            return _problem(421, "this app does not answer at this address", hint=_AGAIN)
         if origin is not None and origin != f"http://{host}":
             return _problem(403, "this request comes from another site")
         if scope["method"] not in SAFE and origin is None:
@@ -138,15 +142,18 @@ class Guard:
         if given and scope["path"] == "/" and scope["method"] == "GET":
             return self._enter(given[0], headers)
         if not self._inside(headers):
-            return _problem(401, "open the address that `shoal serve` printed: it holds the key to this app")
+            return _problem(401, "this browser window does not have the key to the app", hint=_AGAIN)
         if site not in (None, "same-origin", "none") and scope["path"].startswith("/api"):
             return _problem(403, "this request comes from another site")
         return None
 
+    def _named(self, host: str) -> str:
+        return host if self._port is None else f"{host}:{self._port}"
+
     def _enter(self, token: str, headers: Headers) -> Response:
         session = self._access.redeem(token)
         if session is None and not self._inside(headers):
-            return _problem(401, "this address has already been used: it opens the app only once", hint=_AGAIN)
+            return _problem(401, "this address is of an app that was closed since", hint=_AGAIN)
         # a strict cookie is not sent on with a redirect that another site, or a file, led to: our own page goes on
         foreign = headers.get("sec-fetch-site") == "cross-site"
         answer = HTMLResponse(_GO_ON) if foreign else RedirectResponse("/", status_code=303)
@@ -187,7 +194,7 @@ _GO_ON = (
     '<p><a href="/">Open Shoal</a></p>'
 )
 _ORIGIN = "send the header Origin with the address of this app"
-_AGAIN = "continue in the browser window in which you opened it, or restart `shoal serve`"
+_AGAIN = "run `shoal open`, or open the address that `shoal serve` printed"
 
 
 def _is_upload(scope: Scope) -> bool:
@@ -206,12 +213,8 @@ def _page(refused: Response) -> Response:
     """Return a refusal as a page, for a person who opened an address by hand; moving on is not refusing."""
     if refused.status_code < 400:
         return refused
-    problem = json.loads(bytes(refused.body))
-    text = "".join(f"<p>{html.escape(each)}</p>" for each in (*problem["problems"], problem["hint"] or "") if each)
-    return HTMLResponse(
-        f'<!doctype html><html lang="en"><title>Shoal</title><h1>Shoal cannot be opened from here</h1>{text}',
-        refused.status_code,
-    )
+    told = json.loads(bytes(refused.body))
+    return page("refused", status=refused.status_code, **told)
 
 
 def _with_headers(send: Send) -> Send:

@@ -1,7 +1,7 @@
 """Runs in worker processes: what the app keeps track of, and what a worker does.
 
-How far a run is, and what came of it, is noted in its folder, so that a restart finds it. Stopping a run ends its
-process at once: a release appears whole or not at all, so nothing half-done is left behind.
+How far a run is, and what came of it, is noted in its folder, so that a restart finds it and takes it up again.
+Stopping a run ends its process at once: a release appears whole or not at all, so nothing half-done is left behind.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ import shutil
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import Cancelled, presentable
-from shoal.web._store import Store, now, read_json, write_json
+from shoal.errors import Cancelled, ParameterError, presentable
+from shoal.web._store import NotFound, Store, now, read_json, write_json
 from shoal.workers import Job, Pool, Progress
 
-STATUS, PLAN, COMPARISON = "status.json", "plan.toml", "comparison.json"
+if TYPE_CHECKING:
+    from shoal import Release
+    from shoal.rehearsal import HollowRelease
+
+STATUS, PLAN, COMPARISON, WAYS = "status.json", "plan.toml", "comparison.json", "ways.json"
 RELEASE, EXPLORATION, KEY = "release", "explore.json", "pseudonym.key"
 #: where the points of a table are kept, so that a comparison that was stopped, or got more points, goes on
 _POINTS = "comparison"
 ENDED = ("done", "failed", "cancelled")
-_KEPT = ("about.json", PLAN, COMPARISON, STATUS)
+_KEPT = ("about.json", PLAN, COMPARISON, STATUS, WAYS)
 _WAITING = {"state": "waiting", "done": 0, "total": 0, "message": ""}
 _ELSEWHERE = {
     "problems": ["this run comes from a saved project: its promise is here, its data is not"],
@@ -33,8 +37,9 @@ _ELSEWHERE = {
 _MAYBE_PAID = "the account of the table says whether it was paid: what is spent stays spent"
 _INTERRUPTED = {
     "problems": ["the app was closed before this run was done; nothing was written"],
-    "hint": "run it again",
+    "hint": "run it again; it was not taken up by itself, because it may have been paid",
 }
+_TABLE_GONE = {"problems": ["the table of this run was deleted before it was done"], "hint": None}
 
 
 def status(folder: Path) -> dict[str, Any]:
@@ -60,10 +65,9 @@ class Jobs:
             processes=workers or max(2, (os.cpu_count() or 2) // 2),
             environment={"TMPDIR": str(store.scratch.absolute())},
         )
-        for about in store.runs.all():
-            folder = store.runs.path(about["id"])
-            if status(folder)["state"] not in ENDED:
-                _give_up(folder, "failed", _INTERRUPTED)
+        for about in reversed(list(store.runs.all())):
+            if status(store.runs.path(about["id"]))["state"] not in ENDED:
+                self._take_up(about)
 
     def warm(self) -> None:
         """Start a worker ahead of time."""
@@ -95,6 +99,20 @@ class Jobs:
                 noted.set()
 
         job.answer.add_done_callback(end)
+
+    def _take_up(self, about: dict[str, Any]) -> None:
+        """Begin a run again that was not done when the app was closed; what an account pays for is not paid twice."""
+        folder = self._store.runs.path(about["id"])
+        if about.get("account"):
+            _give_up(folder, "failed", _INTERRUPTED)
+            return
+        try:
+            table = self._store.tables.path(str(about.get("table")))
+        except NotFound:
+            _give_up(folder, "failed", _TABLE_GONE)
+            return
+        _clear(folder)
+        self.submit(about["id"], table)
 
     def stop(self, identity: str, *, wait: bool = False) -> None:
         """Stop a run; one that has ended stays as it is.
@@ -130,12 +148,17 @@ class Jobs:
 
 def _give_up(folder: Path, state: str, error: dict[str, Any]) -> None:
     """Remove what is not whole, and say why."""
-    for path in folder.iterdir():
-        if path.name not in _KEPT:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    _clear(folder)
     if (read_json(folder / "about.json") or {}).get("account"):
         error = error | {"hint": "; ".join(filter(None, (error.get("hint"), _MAYBE_PAID)))}
     write_json(folder / STATUS, {**status(folder), "state": state, "finished": now(), "error": error})
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a run wrote, but for what it was asked for and how far it is."""
+    for path in folder.iterdir():
+        if path.name not in _KEPT:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def do(job: dict[str, Any], progress: Progress) -> None:
@@ -164,6 +187,7 @@ def warm() -> None:
 
 def _release(folder: Path, home: Path, about: dict[str, Any], account: str | None, progress: Progress) -> None:
     import shoal
+    from shoal.rehearsal import HollowRelease
     from shoal.web._explore import explore
 
     plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=home)
@@ -176,9 +200,23 @@ def _release(folder: Path, home: Path, about: dict[str, Any], account: str | Non
     payer = None if account is None else shoal.Account.open(account)
     release = plan.run(table, progress=progress, pseudonym_key=key, account=payer)
     progress(0, 0, "writing and verifying the release")
-    release.write(folder / RELEASE, csv=True)
+    try:
+        release.write(folder / RELEASE, csv=True)
+    except HollowRelease as error:
+        progress(0, 0, "looking for ways out")
+        write_json(folder / WAYS, _ways_out(release, error))
+        raise
     progress(0, 0, "preparing the pictures")
     write_json(folder / EXPLORATION, explore(table, release, folder / RELEASE))
+
+
+def _ways_out(release: Release, error: HollowRelease) -> dict[str, Any]:
+    """Return the columns that make a release hollow, and the steps to which they may be rounded, if they can be."""
+    culprits = [] if error.rehearsal is None else list(error.rehearsal.culprits)
+    steps: dict[str, float] = {}
+    with contextlib.suppress(ParameterError):
+        steps = release.finest_steps(*culprits)
+    return {"columns": culprits, "steps": steps}
 
 
 def _compare(home: Path, about: dict[str, Any], wanted: dict[str, Any], progress: Progress) -> dict[str, Any]:

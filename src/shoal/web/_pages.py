@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import FileResponse, HTMLResponse
 
+from shoal.folder import OUR_VERIFIER
+from shoal.relations import names_of
 from shoal.report import (
     Axis,
     Chart,
@@ -25,12 +27,15 @@ from shoal.report import (
 from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
+from shoal.web._jobs import WAYS
+from shoal.web._store import read_json
 from shoal.web._words import PRESETS, ROLES, number, share
 from shoal.web._words import page as _page
 from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
 
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
+
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -136,7 +141,10 @@ def one_run(here: Here, run: str) -> HTMLResponse:
     about = here.run(run)
     done = about["status"]["state"] == "done"
     if not done:
-        return _page("progress", step="runs", run=about, **_of(here, about["table"]))
+        ways = read_json(here.store.runs.path(run) / WAYS)
+        if ways is not None:
+            ways |= {"names": names_of(ways["columns"])}
+        return _page("progress", step="runs", run=about, ways=ways, **_of(here, about["table"]))
     if about["kind"] == "comparison":
         return _compared(here, run, about)
     found = releases.exploration(here, run)
@@ -153,6 +161,12 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         key=(here.store.runs.path(run) / "pseudonym.key").is_file(),
         **_of(here, about["table"]),
     )
+
+
+@router.get("/runs/{run}/records.{ending}", response_class=Response)
+def records_of(here: Here, run: str, ending: Literal["csv", "xlsx", "dta", "sav", "parquet"]) -> Response:
+    """Return records for programs that read no labels, with the text that says what they are; drawn anew each time."""
+    return releases.records(here, run, ending)
 
 
 @router.get("/runs/{run}/explore")
@@ -250,6 +264,12 @@ def all_vaults(here: Here) -> HTMLResponse:
 def vault(here: Here, vault: str, before: vaults.Before = None) -> HTMLResponse:
     """Show the budget, the analysts and the ledger of a vault."""
     return _page("vault", vault=vaults.one_vault(here, vault, before))
+
+
+@router.get("/verify.html", response_class=FileResponse)
+def second_verifier() -> FileResponse:
+    """Hand out the verifier in one page, to be opened from disk: it needs neither the app nor a network."""
+    return FileResponse(OUR_VERIFIER, filename="verify.html", media_type="text/html")
 
 
 @router.get("/verify")

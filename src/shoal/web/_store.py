@@ -53,9 +53,15 @@ class Shelf:
 
     def path(self, identity: str) -> Path:
         """Return the folder with this id."""
-        if _ID.fullmatch(identity) is None or not (self.folder / identity).is_dir():
+        folder = self.folder / identity
+        if _ID.fullmatch(identity) is None or not folder.is_dir():
             raise self._missing()
-        return self.folder / identity
+        if _has_links(folder):
+            raise InputError(
+                f"there is a link in the place of this {self.thing} or of one of its files",
+                hint=f"the app makes none: see who put it there, or delete the {self.thing}",
+            )
+        return folder
 
     def _missing(self) -> NotFound:
         return NotFound(f"there is no such {self.thing}", hint="it may have been deleted in another window")
@@ -75,14 +81,20 @@ class Shelf:
         """Return all that are complete, the newest first."""
         found = []
         for folder in self.folder.iterdir():
-            about = read_json(folder / ABOUT) if _ID.fullmatch(folder.name) else None
+            about = None if _ID.fullmatch(folder.name) is None or _has_links(folder) else read_json(folder / ABOUT)
             if about is not None:
                 found.append({"id": folder.name, **about})
         yield from sorted(found, key=lambda each: str(each.get("created", "")), reverse=True)
 
     def remove(self, identity: str) -> None:
         """Delete it with all its files."""
-        shutil.rmtree(self.path(identity), ignore_errors=True)
+        folder = self.folder / identity
+        if _ID.fullmatch(identity) is None or not folder.is_dir():
+            raise self._missing()
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Store:
@@ -103,8 +115,14 @@ class Store:
         #: where engines put what does not fit into memory
         self.scratch = folder / "scratch"
         shelves = (self.tables, self.runs, self.verifications, self.vaults, self.accounts)
+        places = (*(shelf.folder for shelf in shelves), self.scratch)
+        if links := [place.name for place in places if place.is_symlink()]:
+            raise InputError(
+                f"the app's folder has links in the place of: {', '.join(links)}",
+                hint="the folder itself may be a link; move all of it, or choose another one with --state FOLDER",
+            )
         try:
-            for place in (folder, *(shelf.folder for shelf in shelves), self.scratch):
+            for place in (folder, *places):
                 place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
@@ -117,17 +135,29 @@ class Store:
         return self.accounts.path(identity) / "account"
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the content of a file that this app wrote, or None where there is none."""
+def _has_links(folder: Path) -> bool:
+    """Whether a folder is a link, or has one among its files: somebody else put it there."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return folder.is_symlink() or (folder.is_dir() and any(path.is_symlink() for path in folder.iterdir()))
+    except FileNotFoundError:  # deleted meanwhile
+        return False
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Return the content of a file that this app wrote, or None where there is none; links are not followed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file that appears whole or not at all."""
+    """Write a file that appears whole or not at all, in the place of a link, too."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    partial.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    with partial.open("x", encoding="utf-8") as file:
+        file.write(text)
     os.replace(partial, path)  # noqa: PTH105 - the one call that replaces a file in one step on every system

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from shoal import exact
+from shoal.errors import ParameterProblem
+from shoal.exact import ExpectedValue
 from shoal.report import ticks
 from shoal.schema import Flat, read_rule
 from shoal.web._commands import file_word
@@ -49,32 +50,32 @@ def when(text: str) -> str:
     return f"{text[:10]} {text[11:16]} UTC"
 
 
-_BOUNDS = re.compile(r"(?:(an integer|a number|a finite number) )?in ([\[(])([^,\]]+), ([^\])]+)([\])])")
-_NEEDED = re.compile(r"^`\w+` needs the parameter `(\w+)`")
-_OWNER = re.compile(r"^`(\w+)` of `\w+` ")
-
-
 def in_plain_words(problem: str) -> str:
-    """Return a problem with a parameter as the page says it: no class names, no brackets of intervals.
+    """Return a problem as the page says it: one with a parameter without class names and brackets of intervals.
 
     Examples
     --------
-    >>> in_plain_words("`k` of `KAnonymity` must be an integer in [1, inf); got 0")
-    '`k` must be a whole number, 1 or more; got 0'
-    >>> in_plain_words("`KAnonymity` needs the parameter `k`.")
-    '`k` is needed.'
+    >>> from shoal.errors import ParameterProblem
+    >>> from shoal.exact import ExpectedValue
+    >>> k = ExpectedValue(kind="whole", interval="[1, inf)")
+    >>> in_plain_words(ParameterProblem.of("KAnonymity", "k", k, "0"))
+    'must be a whole number, 1 or more; got 0.'
+    >>> in_plain_words(ParameterProblem.of("KAnonymity", "k", k))
+    'is needed.'
     """
-    problem = _NEEDED.sub(r"`\1` is needed", problem)
-    return _BOUNDS.sub(_bounds, _OWNER.sub(r"`\1` ", problem))
+    if not isinstance(problem, ParameterProblem):
+        return problem
+    if problem.given is None:
+        return "is needed."
+    expected = problem.expected
+    words = expected.in_plain_words() if isinstance(expected, ExpectedValue) else str(expected)
+    return f"must be {words}; got {problem.given}."
 
 
-def _bounds(found: re.Match[str]) -> str:
-    kind = {"an integer": "a whole number"}.get(found[1] or "", "a number")
-    low, high = found[3].strip(), found[4].strip()
-    at_least = f"{low} or more" if found[2] == "[" else f"more than {low}"
-    at_most = f"{high} or less" if found[5] == "]" else f"less than {high}"
-    parts = [part for part, end in ((at_least, low), (at_most, high)) if "inf" not in end]
-    return f"{kind}, {' and '.join(parts)}" if parts else kind
+def field_problem(problem: str) -> dict[str, str | None]:
+    """Return a problem for the part of the page that it is about, with the parameter that it names, if it is one."""
+    name = problem.name if isinstance(problem, ParameterProblem) else None
+    return {"parameter": name, "problem": in_plain_words(problem)}
 
 
 _FILTERS: tuple[Callable[..., Any], ...] = (file_word, number, rule_words, share, size, ticks, when)
@@ -87,6 +88,7 @@ _environment = Environment(
     lstrip_blocks=True,
 )
 _environment.filters |= {each.__name__: each for each in _FILTERS}
+_environment.tests["contains"] = lambda values, value: value in values
 
 
 def page(name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -105,9 +107,13 @@ FAMILIES = {
 OPTIONS: dict[str, tuple[str, str]] = {
     "quality": ("Measure to minimise", "What counts as lost."),
     "suppression_limit": ("Largest share of records left out", "0.05 leaves out at most one record in twenty."),
+    "effort": (
+        "Work of the search, at most",
+        "In units of about a second; the same release on every machine. Empty: search until nothing is better.",
+    ),
     "time_limit": (
         "Seconds to search, at most",
-        "The best one found by then is taken. Empty: search until nothing is better.",
+        "The best one found by then is taken, which depends on how busy the machine is. Empty: no limit.",
     ),
     "steps": ("Combinations to look at, at most", "Empty: no limit."),
     "cells": ("Hide single values", "Records that would be left out stay, with * in some places."),
@@ -115,7 +121,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "first_price": ("Price of leaving a record out, at first", "A low one releases only what is cheap in a round."),
     "growth": ("Growth of that price", "The factor applied to it when a round saves too little."),
     "saving": ("Smallest saving of a round", "Small shares take more rounds and lose less."),
-    "relaxed": ("Groups may overlap", "Keeps more detail; the ranges of groups may then overlap."),
+    "relaxed": ("Groups may overlap", "MethodCapabilities more detail; the ranges of groups may then overlap."),
     "intervals": ("Free intervals", "Numbers and dates are cut where the data suggests, not by their levels."),
     "foresight": ("Foresight", "The largest groups that are split by looking ahead; 0 is fastest."),
     "form": ("What is released", ""),
@@ -149,25 +155,19 @@ PRESETS: tuple[dict[str, Any], ...] = (
     {
         "name": "Trusted colleagues",
         "text": "People who signed an agreement, on one of your machines. Groups of 3.",
-        "k": 3,
-        "l": None,
-        "t": None,
+        "short": {"k": 3},
         "suppression_limit": 0.02,
     },
     {
         "name": "Researchers",
         "text": "A data set handed to a research group. Groups of 5, two secrets in each.",
-        "k": 5,
-        "l": 2,
-        "t": None,
+        "short": {"k": 5, "l": 2},
         "suppression_limit": 0.05,
     },
     {
         "name": "The public",
         "text": "On the internet, for everyone and for ever. Groups of 11 that look like the whole table.",
-        "k": 11,
-        "l": None,
-        "t": 0.3,
+        "short": {"k": 11, "t": 0.3},
         "suppression_limit": 0.05,
     },
 )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import shoal
-from shoal.cli._anonymize import _method, _models, anonymize
-from shoal.errors import ParameterError
+from shoal.cli._anonymize import BESIDE_A_PLAN, _method, _models, anonymize
+from shoal.cli._main import app
+from shoal.errors import ParameterError, ShoalError
 
 
 @pytest.mark.parametrize("method", ["generalize", "specialize", "iterate", "mondrian", "subtree"])
@@ -28,12 +32,12 @@ def test_spaces_around_the_sign_of_an_option_mean_nothing() -> None:
 @pytest.mark.parametrize(("said", "name"), [("'main diagnosis'", "main diagnosis"), ("patient's", "patient's")])
 def test_promises_can_be_about_columns_with_spaces_in_their_names(said: str, name: str) -> None:
     asked = [f"entropy-l-diversity attribute={said} l=3"]
-    assert _models(None, [], [], asked, {"epsilon": None, "delta": None}, None) == (shoal.EntropyLDiversity(name, 3),)
+    assert _models({}, {}, asked, None) == (shoal.EntropyLDiversity(name, 3),)
 
 
 def test_a_promise_that_is_none_gets_a_hint() -> None:
     with pytest.raises(ParameterError, match="There is no model `l-diversity`") as raised:
-        _models(None, [], [], ["l-diversity attribute=x l=2"], {"epsilon": None, "delta": None}, None)
+        _models({}, {}, ["l-diversity attribute=x l=2"], None)
     assert "`entropy-l-diversity`" in str(raised.value.hint)
 
 
@@ -46,3 +50,42 @@ def test_a_folder_that_is_called_as_a_file_is_says_what_it_is(
     *_, where, what = capsys.readouterr().out.splitlines()
     assert where == f"The release is in {output}. Anyone can check it with: shoal verify '{output}'"
     assert what == f"That is a folder. To write its records to one file: shoal export '{output}' FILE.csv"
+
+
+def _command() -> Any:
+    """Return the command with a trial option that nothing else knows of."""
+    command = get_command(app).commands["anonymize"]  # type: ignore[attr-defined]
+    trial = copy(next(each for each in command.params if each.name == "t"))
+    trial.name, trial.opts, trial.expose_value = "trial", ["--e"], False
+    command.params.append(trial)
+    return command
+
+
+_OPTIONS = {each.name: each for each in _command().params if each.opts[0].startswith("-") and each.name != "help"}
+
+
+def _beside_a_plan(folder: Path, name: str) -> str:
+    """Return what is said to one option beside a plan, of which nothing else is there."""
+    option = _OPTIONS[name]
+    given = [option.opts[0]] if option.is_flag else [option.opts[0], "1"]
+    with pytest.raises(ShoalError) as raised:
+        _command().main(
+            [str(folder / "absent.csv"), "--output", str(folder / "release"), *given, "--plan", "plan.toml"],
+            standalone_mode=False,
+        )
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(_OPTIONS) - BESIDE_A_PLAN - {"plan"}))
+def test_a_plan_refuses_every_option_that_it_may_decide(name: str, tmp_path: Path) -> None:
+    said = _beside_a_plan(tmp_path, name)
+    assert f"--plan cannot be combined with `{_OPTIONS[name].opts[0]}`" in said
+
+
+def test_a_new_option_is_refused_beside_a_plan(tmp_path: Path) -> None:
+    assert "`--e`" in _beside_a_plan(tmp_path, "trial")
+
+
+@pytest.mark.parametrize("name", sorted(BESIDE_A_PLAN - {"source"}))
+def test_a_plan_allows_the_options_that_it_does_not_decide(name: str, tmp_path: Path) -> None:
+    assert "cannot be combined" not in _beside_a_plan(tmp_path, name)

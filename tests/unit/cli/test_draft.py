@@ -36,17 +36,88 @@ def test_a_draft_fits_a_terminal_and_ends_with_a_summary(messy, capsys):
     )
     schema = drafted(messy)
     shown = capsys.readouterr().out
-    assert "13 columns: 12 that others may know, 1 to decide." in shown
+    assert "people.csv: 13 columns, 60 records" in shown
+    assert "The meaning of 10 columns is unknown; left out" in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
-    assert schema["remarks"].role == "decide"
+    assert schema["remarks"].role == "drop"
+    assert schema.quasi_identifiers == ("Alter", "Geschlecht")
+
+
+@pytest.mark.parametrize("number", [30, 400])
+def test_a_draft_of_many_columns_fits_one_screen(number, tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    names = ["age", "sex", "diagnosis", "name", "id", *(f"a_rather_long_name_{n}" for n in range(number))]
+    draw = random.Random(6)
+    rows = [[str(draw.randrange(7)) for _ in names] for _ in range(60)]
+    path.write_text("\n".join(",".join(row) for row in [names, *rows]))
+    drafted(path)
+    lines = capsys.readouterr().out.splitlines()
+    assert 12 <= len(lines) <= 40
+    assert all(len(line) <= 80 for line in lines if str(path.parent) not in line)
+    counted = [
+        int(each.split(" more")[0].split(" and ")[1].replace(",", "")) for each in lines if each.endswith("more")
+    ]
+    listed = sum(line.count("a_rather_long_name_") for line in lines)
+    assert listed + sum(counted) == number
+
+
+def one_line(capsys):
+    """Return what was printed without breaks of lines: commands as a shell reads them."""
+    return " ".join(capsys.readouterr().out.replace("\\\n", " ").split())
+
+
+def test_who_gets_the_data_decides_what_the_next_command_promises(messy, capsys):
+    illnesses = ["flu", "asthma", "cold", "hiv"]
+    rows = "".join(f"{20 + n % 60},{'mf'[n % 2]},{illnesses[n * n % 11 % 4]}\n" for n in range(300))
+    messy.write_text("age,sex,diagnosis\n" + rows)
+    drafted(messy, audience="researchers")
+    shown = one_line(capsys)
+    assert "--k 5 --l diagnosis=2" in shown
+    assert (
+        "For researchers: groups of at least 5 records, each with at least 2 different values of `diagnosis`." in shown
+    )
+
+
+def test_a_purpose_leaves_the_rest_out_and_says_how_to_go_on(messy, capsys):
+    schema = drafted(messy, keep=["Alter,x9"], audience="public")
+    assert schema.quasi_identifiers == ("Alter", "x9")
+    assert schema["Geschlecht"].role == "drop"
+    shown = one_line(capsys)
+    assert f'shoal anonymize {messy} --k 11 --about "recipient=the public" --output release' in shown
+    assert "For the public: groups of at least 11 records." in shown
+    with pytest.raises(ParameterError, match="--for must be one of partners, researchers, public"):
+        _draft.draft(source=str(messy), output=messy.with_name("b.toml"), audience="friends")
+
+
+def test_a_person_at_a_terminal_is_asked_what_matters(messy, monkeypatch, capsys):
+    monkeypatch.setattr(_draft, "_is_interactive", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("Alter,nothing\nAlter, remarks\nw\nd\nn\n"))
+    schema = drafted(messy)
+    assert schema.quasi_identifiers == ("Alter",)
+    assert (schema["remarks"].role, schema["x9"].role) == ("drop", "drop")
+    shown = capsys.readouterr().out
+    assert "no column has the word `nothing` in its name" in shown
+    assert "1 of 1: `remarks`" in shown
+    assert "--k 11" in shown
+
+
+def test_a_key_of_persons_is_asked_about_at_a_terminal(tmp_path, monkeypatch):
+    draw = random.Random(5)
+    people = [(f"k{n}", draw.choice("mf"), 1930 + draw.randrange(60), draw.choice("abcd")) for n in range(80)]
+    rows = [(*person, draw.randrange(90)) for person in people for _ in range(3)]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(",".join(map(str, row)) for row in [("serial", "sex", "yob", "race", "x"), *rows]))
+    monkeypatch.setattr(_draft, "_is_interactive", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n\nserial\nn\n"))
+    assert drafted(path).person == "serial"
 
 
 def test_a_draft_elsewhere_is_named_in_the_next_steps(messy, capsys):
     elsewhere = messy.with_name("my own.toml")
     _draft.draft(source=str(messy), output=elsewhere)
-    shown = capsys.readouterr().out
-    assert f"  shoal draft {messy} --output '{elsewhere}' --edit --overwrite\n" in shown
-    assert f"  shoal anonymize {messy} --schema '{elsewhere}' --k 5 --output release\n" in shown
+    shown = one_line(capsys)
+    assert f"shoal draft {messy} --output '{elsewhere}' --keep NAME,NAME --overwrite" in shown
+    assert f"shoal anonymize {messy} --schema '{elsewhere}' --k 5 --output release" in shown
 
 
 def test_how_a_file_is_read_is_named_in_the_next_steps(messy, capsys):
@@ -54,24 +125,23 @@ def test_how_a_file_is_read_is_named_in_the_next_steps(messy, capsys):
     columns = [f"c{number}" for number in range(12)]
     table.write_text("\n".join("^".join(row) for row in [columns, *[[str(n * n % 7) for n in range(12)]] * 3]))
     _draft.draft(source=str(table), delimiter="^", encoding="utf-8")
-    shown = capsys.readouterr().out
-    assert f"  shoal anonymize '{table}' --delimiter '^' --encoding utf-8 --k 5 --output release\n" in shown
+    assert f"shoal anonymize '{table}' --delimiter '^' --encoding utf-8 --k 5 --output release" in one_line(capsys)
 
 
 def test_open_questions_are_asked_one_by_one(messy, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("?\nd\ns\ny\n"))
-    schema = drafted(messy, edit=True)
-    assert (schema["remarks"].role, schema["x9"].role) == ("drop", "sensitive")
+    schema = drafted(messy, edit=True, keep=["Alter,remarks"], also=["x9"])
+    assert (schema["remarks"].role, schema["x9"].role) == ("drop", "quasi-identifier")
     assert not schema.guessed
     shown = capsys.readouterr().out
-    assert "1 of 2: `remarks`" in shown
+    assert "1 of 1: `remarks`" in shown
     assert "--edit" not in shown
 
 
 def test_asking_can_be_ended_and_the_rest_keeps_what_was_proposed(messy, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("x\nq\n"))
     schema = drafted(messy, edit=True)
-    assert (schema["remarks"].role, schema["x9"].role) == ("decide", "quasi-identifier")
+    assert (schema["remarks"].role, schema["x9"].role) == ("drop", "drop")
     shown = capsys.readouterr().out
     assert "Please answer with one of k, s, n, h, d, q" in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "people" not in line)
@@ -102,13 +172,13 @@ def test_names_of_columns_give_a_terminal_no_orders(tmp_path, capsys):
 
 def test_no_answer_keeps_what_was_proposed(messy, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
-    schema = drafted(messy, edit=True)
+    schema = drafted(messy, edit=True, keep=["Alter,remarks,x9"])
     assert (schema["remarks"].role, schema["x9"].role) == ("decide", "quasi-identifier")
     assert schema.guessed
 
 
 def test_nothing_runs_before_a_person_has_decided(messy):
-    schema = drafted(messy)
+    schema = drafted(messy, keep=["remarks,Alter"])
     with pytest.raises(SchemaError, match="nobody has decided what this column is: `remarks`") as raised:
         _source.decided(schema, "people.csv", None)
     assert "--undecided drop" in str(raised.value)
@@ -144,7 +214,7 @@ def test_the_last_lines_fit_a_terminal_and_say_how_to_go_on(tmp_path, capsys):
     columns += [Attribute(name=name, role="decide") for name in names]
     made = Draft(schema=Schema(attributes=tuple(columns), guessed=True), reasons={}, records=30)
     target = tmp_path / "people.schema.toml"
-    _draft._next_steps(made, "people.csv", target, again="people.csv")
+    _draft._next_steps(made, "people.csv", target, again="people.csv", audience=None)
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 or str(target) in line for line in lines)
     assert "`--undecided drop` leaves the undecided columns out" in lines[-1]

@@ -18,12 +18,14 @@ from shoal.cli._main import app
 from shoal.tables import _table
 
 COMMANDS = (
-    *("draft", "assess", "anonymize", "mask", "compare", "report", "export", "estimate"),
-    *("verify", "sign", "import", "bridge", "parameters", "serve"),
+    *("draft", "assess", "relations", "anonymize", "mask", "compare", "report", "export", "estimate"),
+    *("verify", "sign", "import", "parameters", "serve", "open"),
 )
 GROUPS = {
     "account": ("create", "show", "budget", "follow"),
-    "vault": ("create", "analyst", "budget", "ledger", "serve", "ask", "cost"),
+    "counts": ("create", "publish", "show"),
+    "series": ("create", "show", "check", "forecast", "risk", "restore"),
+    "vault": ("create", "version", "analyst", "budget", "ledger", "serve", "ask", "cost"),
 }
 
 
@@ -107,5 +109,5 @@ def test_the_name_of_a_column_cannot_pass_for_a_further_check(tmp_path: Path) ->
     table = shoal.read(rows, schema=shoal.Schema(attributes=(attribute,)))
     folder = shoal.anonymize(table, shoal.KAnonymity(k=2)).write(tmp_path / "release")
     shown = typer.testing.CliRunner().invoke(app, ["verify", str(folder)]).output
-    assert "ok   schema" in shown
+    assert "ok   k-anonymity" in shown
     assert "\nok   signature: signed" not in shown

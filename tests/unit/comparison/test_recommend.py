@@ -138,3 +138,15 @@ def test_where_no_limit_is_given_the_most_useful_point_of_little_risk_is_taken()
     chosen, reasons = recommend(_points([(0.01, 0.5), (0.04, 0.2), (0.15, 0.1), (0.5, 0.0)]), "average", "queries")
     assert chosen == 2
     assert "the most useful one with a risk of at most 5.00%, the default limit" in reasons[0]
+
+
+def test_a_hollow_release_is_not_recommended() -> None:
+    points = _points([(0.04, 0.1), (0.01, 0.2)])
+    first, _ = recommend(points, "average", "queries")
+    assert first == 1
+    hollow = [Point(**{**points[0].to_json(), "hollow": True, "found": 0.9}), points[1]]
+    assert recommend(hollow, "average", "queries")[0] == 2
+    every = [Point(**{**point.to_json(), "hollow": True}) for point in points]
+    number, reasons = recommend(every, "average", "queries")
+    assert number is None
+    assert "The rehearsal refuses every release" in reasons[0]

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.errors import InputError, ParameterError
 from shoal.estimation import expected_weight, weighted
-from shoal.guarantees import Sampled, Trimmed
+from shoal.methods.truthful import Sampled, Trimmed
 from shoal.schema import Attribute, Domain, Role, Schema
 
 TRIMMED = Trimmed(m=4, least=1, epsilon_spent=Fraction(1), delta_spent=Fraction(1, 100), definition="probabilistic")
@@ -72,3 +72,15 @@ def test_a_release_and_its_folder_say_the_same(tmp_path: Path) -> None:
     total = made.weighted()["weight"].to_numpy().sum()
     assert total == pytest.approx(400, abs=60)
     assert shoal.weighted_records(made.write(tmp_path / "release")).equals(made.weighted())
+
+
+@pytest.mark.parametrize(("m", "epsilon", "least"), [(12, "0.9", 1), (3, "2", 1), (5, "0.5", 4)])
+def test_the_estimate_of_a_class_that_is_shown_is_too_high_where_it_is_small(m: int, epsilon: str, least: int) -> None:
+    rate = float(epsilon)
+    chances = {lost: math.exp(-rate * abs(lost - m)) for lost in range(400)}
+    for size in (least, least + 1, m, 2 * m, 100):
+        seen = {lost: chance for lost, chance in chances.items() if size - lost >= least}
+        mean = sum(chance * (size - lost + m) for lost, chance in seen.items()) / sum(seen.values())
+        assert expected_weight(size, m=m, epsilon=epsilon, least=least, shown=True) == pytest.approx(mean, rel=1e-9)
+        assert mean > size or size > m
+    assert expected_weight(least, m=m, epsilon=epsilon, least=least, shown=True) == least + m

@@ -21,12 +21,12 @@ from shoal.guarantees import (
     Ordered,
     Promise,
     Strength,
-    Suppressed,
     certify,
     fingerprint,
     load,
     syntactic,
 )
+from shoal.methods.recode import Suppressed
 from shoal.models import KAnonymity
 from shoal.schema import Kind, Provenance, Role
 

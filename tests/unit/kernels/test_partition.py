@@ -58,9 +58,9 @@ def test_foresight_ends_in_the_middle_of_a_region_when_time_is_over(monkeypatch:
     draw = np.random.default_rng(3)
     columns = draw.integers(0, 3, (6, 40)).astype(np.int32)
     task = (columns, np.ones(40, dtype=np.int64), [flat(3)] * 6)
-    seen = iter([0.0, 0.0])  # the start, and one look before the first region; after that it is late
+    seen = iter([0.0] * 3)  # the start, and two looks before the first region; after that it is late
     monkeypatch.setattr(partition.time, "monotonic", lambda: next(seen, 100.0))
-    late = partition.partition_numpy(*task, Splitting(smallest=2, window=40, seconds=1.0))
+    late = partition.partition_numpy(*task, Splitting(smallest=2, window=40, foresight_seconds=1.0))
     monkeypatch.undo()
     greedy = partition.partition_numpy(*task, Splitting(smallest=2, window=0))
     foresighted = partition.partition_numpy(*task, Splitting(smallest=2, window=40))
@@ -72,7 +72,8 @@ def test_foresight_ends_in_the_middle_of_a_region_when_time_is_over(monkeypatch:
 def test_nothing_is_split_after_the_limit(split: Any) -> None:
     columns = np.arange(10, dtype=np.int32)[None]
     task = (columns, np.ones(10, dtype=np.int64), [flat(10)])
-    assert split(*task, Splitting(smallest=2, window=40, seconds=0.0, limit=0.0)).labels.tolist() == [0] * 10
+    assert split(*task, Splitting(smallest=2, window=40, seconds=0.0)).labels.tolist() == [0] * 10
+    assert split(*task, Splitting(smallest=2, window=40, work=0.0)).labels.tolist() == [0] * 10
 
 
 def test_splitting_ends_between_two_regions_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +81,7 @@ def test_splitting_ends_between_two_regions_when_time_is_over(monkeypatch: pytes
     task = (columns, np.ones(40, dtype=np.int64), [flat(3)] * 6)
     seen = iter([0.0, 0.0, 0.0])  # the start, and a look before each of two regions
     monkeypatch.setattr(partition.time, "monotonic", lambda: next(seen, 100.0))
-    late = partition.partition_numpy(*task, Splitting(smallest=2, limit=1.0))
+    late = partition.partition_numpy(*task, Splitting(smallest=2, seconds=1.0))
     monkeypatch.undo()
     done = partition.partition_numpy(*task, Splitting(smallest=2))
     assert 1 < len(set(late.labels.tolist())) < len(set(done.labels.tolist()))

@@ -27,7 +27,7 @@ def two_values(counts: list[int]) -> Start:
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_node_is_left_out_if_its_classes_are_too_small(screen: Any) -> None:
     floors = [np.array([0.0, 10.0])]
-    found, bounds = screen(
+    found, bounds, *_ = screen(
         two_values([2, 2, 3, 3]), floors, Screening(smallest=5, allowed=10, loss=1.0, scale=10.0, best=0.5)
     )
     assert found.tolist() == [0]
@@ -49,7 +49,7 @@ def test_a_node_is_left_out_if_its_classes_are_too_small(screen: Any) -> None:
 )
 def test_a_class_with_other_proportions_is_lost(screen: Any, asked: Proportions, lost: int) -> None:
     # p = (1, 0) and (1/4, 3/4) against q = (5/8, 3/8)
-    found, bounds = screen(
+    found, bounds, *_ = screen(
         two_values([4, 0, 1, 3]),
         [np.array([0.0, 8.0])],
         Screening(smallest=1, allowed=8, loss=1.0, scale=8.0, best=1.0, orders=[[asked]]),
@@ -93,8 +93,8 @@ def test_distances_that_are_carried_along_decide_as_those_computed_anew(seed: in
         best=0.9,
         orders=[stages[-1:], stages],
     )
-    found, bounds = screen(start, floors, asked)
-    expected, wanted = screening.screen_numpy(start, floors, asked)
+    found, bounds, *_ = screen(start, floors, asked)
+    expected, wanted, *_ = screening.screen_numpy(start, floors, asked)
     assert len(found)
     assert found.tolist() == expected.tolist()
     assert bounds == pytest.approx(wanted, abs=1e-12)
@@ -105,7 +105,7 @@ def test_what_is_far_from_all_may_stay_where_the_others_go(screen: Any) -> None:
     # at first (1, 0) and (0, 1) are both far from (3/5, 2/5); without the second the first is all there is
     stages = [Proportions(distance=Fraction(t, 20), exact=True) for t in (9, 4)]
     asked = Screening(smallest=1, allowed=400, loss=1.0, scale=1000.0, best=1.0, orders=[stages[-1:], stages])
-    found, bounds = screen(two_values([600, 0, 0, 400]), [np.array([0.0, 2000.0])], asked)
+    found, bounds, *_ = screen(two_values([600, 0, 0, 400]), [np.array([0.0, 2000.0])], asked)
     assert (found.tolist(), bounds.tolist()) == ([0], [0.4])
 
 
@@ -134,8 +134,8 @@ def test_what_coarse_nodes_force_finer_ones_to_lose_rules_out_no_good_node(seed:
             best=1.5,
             orders=[stages[-1:], stages],
         )
-        found, bounds = screening.screen_histograms(start, [np.arange(5) / 8 * records] * 2, asked) or ([], [])
-        expected, wanted = screening.screen_numpy(start, [np.arange(5) / 8 * records] * 2, asked)
+        found, bounds, *_ = screening.screen_histograms(start, [np.arange(5) / 8 * records] * 2, asked)
+        expected, wanted, *_ = screening.screen_numpy(start, [np.arange(5) / 8 * records] * 2, asked)
         assert len(found)
         assert list(found) == expected.tolist()
         assert bounds == pytest.approx(wanted, abs=1e-12)
@@ -147,7 +147,7 @@ def test_a_class_just_at_the_distance_is_decided_exactly(screen: Any, t: Fractio
     # both classes are at 3/8, which no rounding may move
     order = [Proportions(distance=t, exact=True)]
     asked = Screening(smallest=1, allowed=8, loss=1.0, scale=8.0, best=1.0, orders=[order])
-    found, bounds = screen(two_values([4, 0, 1, 3]), [np.array([0.0, 8.0])], asked)
+    found, bounds, *_ = screen(two_values([4, 0, 1, 3]), [np.array([0.0, 8.0])], asked)
     assert bounds[found.tolist().index(0)] == lost / 8
 
 
@@ -155,8 +155,8 @@ def test_a_class_just_at_the_distance_is_decided_exactly(screen: Any, t: Fractio
 def test_a_sweep_that_takes_too_long_is_given_up() -> None:
     asked = Screening(smallest=1, allowed=8, loss=1.0, scale=8.0, best=1.0)
     floors = [np.array([0.0, 8.0])]
-    assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=3) is None
-    assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=4) is not None
+    assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=3).finished is False
+    assert screening.screen_histograms(two_values([4, 0, 1, 3]), floors, asked, budget=4).looks == 4
 
 
 @compiled

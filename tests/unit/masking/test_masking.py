@@ -413,3 +413,16 @@ def test_values_that_are_no_text_are_refused(values: list[Any], problem: str) ->
 def test_the_repr_of_a_masked_table_shows_no_value() -> None:
     table = shoal.read(pa.table({"town": ["Ulm", "Rome", "Ulm"]}))
     assert not {"Ulm", "Rome"} & {*re.findall(r"\w+", repr(shoal.mask(table, Pram(column="town", keep=0.5))))}
+
+
+def test_columns_that_identify_somebody_are_left_out_and_the_words_say_so(tmp_path: Path) -> None:
+    roles = {"name": "identifier", "note": "drop", "home": "household", "age": "quasi-identifier"}
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role=role) for name, role in roles.items()))
+    rows = pa.table({"name": ["Ann", "Bob"], "note": ["x", "y"], "home": [1, 2], "age": [31, 38]})
+    masked = shoal.mask(shoal.read(rows), RoundTo(column="age", step=5), schema=schema)
+    assert masked.table.column_names == ["age"]
+    assert masked.steps[-1] == "Left out the columns `name`, `note`, `home`, which the schema does not release."
+    assert shoal.mask(shoal.read(rows).with_schema(schema), RoundTo(column="age", step=5)).table.column_names == ["age"]
+    assert shoal.mask(shoal.read(rows), RoundTo(column="age", step=5)).table.column_names == [*rows.column_names]
+    masked.write(tmp_path / "masked.csv")
+    assert shoal.verify(tmp_path / "masked.csv").passed

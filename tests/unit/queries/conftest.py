@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import queue
 import random
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shoal.queries import Loss, Vault
-from shoal.queries.server import RateLimits, create_app
+from shoal.queries.server import ConnectionLimits, Connections, RateLimits, VaultServer, create_app
 
 SCHEMA = """
 shoal = 1
@@ -71,21 +71,35 @@ Serve = Callable[..., str]
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Return a function that serves a vault and returns its address."""
-    import uvicorn
-
     stops: list[Callable[[], None]] = []
 
-    def start(vault: Vault, *, certificate: tuple[Path, Path] | None = None, **limits: float) -> str:
+    def start(
+        vault: Vault,
+        *,
+        certificate: tuple[Path, Path] | None = None,
+        connections: ConnectionLimits | None = None,
+        names: Sequence[str] = (),
+        behind_proxy: bool = False,
+        **limits: float,
+    ) -> str:
         ledger = vault.ledger()
-        chosen: dict[str, Any] = {"rate": 1e6, "burst": 10**6, **limits}
-        app = create_app(vault.desk(ledger), ledger, limits=RateLimits(**chosen))
+        chosen: dict[str, Any] = {"share": 1e6, "burst": 1e6, "pace": 0, **limits}
+        admitted, address = Connections(connections or ConnectionLimits()), queue.Queue[str]()
+        app = create_app(
+            vault.desk(ledger),
+            ledger,
+            limits=RateLimits(**chosen),
+            connections=admitted,
+            names=names,
+            behind_proxy=behind_proxy,
+        )
         made, key = certificate or (None, None)
-        config = uvicorn.Config(app, port=0, log_level="critical", ssl_certfile=made, ssl_keyfile=key)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
+        server = VaultServer(
+            app, admitted, host="127.0.0.1", port=0, certificate=made, private_key=key, started=address.put
+        )
+        server.load()
+        thread = threading.Thread(target=server.run, args=([server.listen()],))
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
 
         def stop() -> None:
             server.should_exit = True
@@ -93,8 +107,7 @@ def serve() -> Iterator[Serve]:
             ledger.close()
 
         stops.append(stop)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        return f"{'http' if certificate is None else 'https'}://127.0.0.1:{port}"
+        return address.get(timeout=60)
 
     yield start
     for stop in stops:

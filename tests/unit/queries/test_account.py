@@ -167,14 +167,16 @@ def test_a_forged_account_is_refused(account: shoal.Account, tmp_path: Path) -> 
 
 
 def test_an_account_is_about_one_table(account: shoal.Account) -> None:
-    longer = table(pa.table({"age": [20 + 50 * (i % 2) for i in range(301)]}))
+    years = pa.table({"years": [20 + 50 * (i % 2) for i in range(300)]})
+    other = shoal.read(years, schema=Schema(attributes=(dataclasses.replace(AGE, name="years"),)))
     with pytest.raises(ParameterError, match="not the table that the account was made for"):
-        shoal.anonymize(longer, TRUTHFUL, account=account)
-    account.follow(longer)
-    shoal.anonymize(longer, TRUTHFUL, account=account)
+        shoal.anonymize(other, TRUTHFUL, account=account)
+    account.follow(other)
+    shoal.anonymize(other, TRUTHFUL, account=account)
     assert str(account.standing.spent) == "epsilon 1, delta 0.000001"
-    shuffled = table(pa.table({"age": [str(20 + 50 * (i % 2)) for i in reversed(range(301))]}))
-    shoal.anonymize(shuffled, TRUTHFUL, account=account)
+    # what is in the table decides nothing: that it has grown would be an answer
+    longer = shoal.read(years.slice(0, 299), schema=other.schema)
+    shoal.anonymize(longer, TRUTHFUL, account=account)
 
 
 def test_persons_and_records_are_not_added_up(account: shoal.Account) -> None:
@@ -275,7 +277,7 @@ def test_every_private_method_costs_what_its_certificate_says(tmp_path: Path) ->
 def test_a_vault_and_releases_share_an_account(account: shoal.Account, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n" + "".join(f"{20 + 50 * (i % 2)}\n" for i in range(300)))
     (tmp_path / "people.schema.toml").write_text(dumps(Schema(attributes=(AGE,))))
-    vault = Vault.create(
+    Vault.create(
         tmp_path / "v", str(tmp_path / "people.csv"), schema=tmp_path / "people.schema.toml", account=account.folder
     )
     assert not (tmp_path / "v" / "ledger.sqlite").exists()
@@ -286,11 +288,5 @@ def test_a_vault_and_releases_share_an_account(account: shoal.Account, tmp_path:
     ledger.close()
     with pytest.raises(AccountSpent, match=r"epsilon 0\.5, delta 0\.00001 is left"):
         shoal.anonymize(table(), TRUTHFUL, account=account)
-    with (tmp_path / "people.csv").open("a") as more:
-        more.write("5\n")
-    ledger = vault.ledger()
-    with pytest.raises(ParameterError, match="not the table"):
-        vault.desk(ledger)
-    ledger.close()
     with pytest.raises(ParameterError, match="either its own `budget`"):
         Vault.create(tmp_path / "w", str(tmp_path / "people.csv"), schema=tmp_path / "people.schema.toml")

@@ -4,8 +4,8 @@ import pytest
 
 from shoal.queries import _charges
 from shoal.queries._charges import Charges
-from shoal.queries._conditions import FIRST, LAST, Ranges, Region, Texts
 from shoal.queries._loss import Loss
+from shoal.schema.conditions import FIRST, LAST, Ranges, Region, Texts
 
 ONE = Loss.of(1)
 WOMEN: Region = {"sex": Texts(frozenset({"F"}))}

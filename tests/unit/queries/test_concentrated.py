@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -13,6 +14,7 @@ import pytest
 
 import shoal
 from shoal.errors import LedgerError, ParameterError
+from shoal.guarantees import Neighbours
 from shoal.mechanisms import DiscreteGaussian, SeededSource
 from shoal.queries import Count, Histogram, Loss, Session, attained_epsilon, numeric_epsilon, parse_query, prospects
 from shoal.queries._accounts import Accounts, budget_entry
@@ -147,11 +149,11 @@ def test_an_account_of_rho_pays_for_releases_and_questions(tmp_path: Path) -> No
     one = table().select("sex").with_schema(Schema(attributes=(SEX,)))
     account = shoal.Account.create(tmp_path / "a", one, epsilon=2, delta="1e-5", measure="zcdp")
     release = shoal.anonymize(one, shoal.DifferentialPrivacy(epsilon="0.1", delta="1e-6"), account=account)
-    assert account.standing.spent == Loss(0, 10**12, 5 * 10**9)
+    assert account.standing.spent == Loss(0, 10**12, 40625 * 10**5)
     folder = release.write(tmp_path / "made")
     assert shoal.verify(folder).passed
     certificate = json.loads((folder / "certificate.json").read_text())
-    assert certificate["account"]["cost"] == {"epsilon": "0", "delta": "1/1000000", "rho": "1/200"}
+    assert certificate["account"]["cost"] == {"epsilon": "0", "delta": "1/1000000", "rho": "13/3200"}
     certificate["account"]["cost"]["rho"] = "1/201"
     (folder / "certificate.json").write_text(json.dumps(certificate, indent=2, ensure_ascii=False) + "\n")
     assert not shoal.verify(folder).passed
@@ -181,3 +183,106 @@ def test_numerical_accounting_is_a_report_below_the_promise() -> None:
     found = numeric_epsilon([each] * 100, Fraction(1, 10**6))
     assert 0.8 < found < 1
     assert numeric_epsilon([Loss.of("0.5")] * 2, Fraction(1, 10**9)) == pytest.approx(1, abs=1e-3)
+
+
+def release_cost(epsilon: str, delta: str, method: shoal.methods.Method, **options: object) -> shoal.guarantees.Cost:
+    privacy = shoal.DifferentialPrivacy(epsilon=epsilon, delta=delta, **options)  # type: ignore[arg-type]
+    persons = "records_per_person" in options
+    schema = table(persons=persons).schema
+    assert schema is not None
+    cost = shoal.Plan(schema=schema, models=(privacy,), method=method).cost
+    assert cost is not None
+    return cost
+
+
+@pytest.mark.parametrize("tables", ["columns", "pairs", "pairs+joint"])
+def test_an_account_of_epsilon_1_affords_the_tables_of_epsilon_1(tables: str, tmp_path: Path) -> None:
+    people = table()
+    account = shoal.Account.create(tmp_path / "a", people, epsilon=1, delta="1e-6", measure="zcdp")
+    method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+    release = shoal.anonymize(
+        people, shoal.DifferentialPrivacy(epsilon=1, delta="1e-6"), method=method, account=account
+    )
+    assert 0.0229 < float(account.standing.spent.rho) < 0.02294
+    assert account.standing.spent.delta == Fraction(5, 10**7)
+    release.write(tmp_path / "release")
+    assert shoal.verify(tmp_path / "release").passed
+
+
+def test_ten_tables_of_a_tenth_of_epsilon_cost_a_tenth_of_what_adding_epsilon_up_does(tmp_path: Path) -> None:
+    people = table()
+    account = shoal.Account.create(tmp_path / "a", people, epsilon=1, delta="1e-5", measure="zcdp")
+    wanted = shoal.DifferentialPrivacy(epsilon="0.1", delta="1e-6")
+    for _ in range(9):
+        shoal.anonymize(people, wanted, method=shoal.TruthfulTables(tables="columns"), account=account)
+    attained = attained_epsilon(account.standing.spent, Fraction(1, 10**5))
+    assert attained is not None
+    assert float(attained) < 0.4
+
+
+def test_what_a_release_costs_in_rho_is_what_its_certified_steps_add_up_to() -> None:
+    people = table()
+    for tables in ("columns", "pairs", "pairs+joint"):
+        method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+        release = shoal.anonymize(people, shoal.DifferentialPrivacy(epsilon=1, delta="1e-6"), method=method)
+        cost = release.plan.cost
+        assert cost is not None
+        (composed,) = (step for step in release.guarantee.events if type(step).name == "composed")
+        assert composed.to_json()["rho"]
+        assert Fraction(str(composed.to_json()["rho"])) <= cost.concentrated[0]
+
+
+@pytest.mark.parametrize("chosen", [(), ({"sex": 0, "age": 0},)])
+def test_a_plan_with_other_pairs_than_the_rule_gives_costs_what_it_spends(chosen: tuple[dict[str, int], ...]) -> None:
+    values = [Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=SEX.domain) for name in ("one", "two")]
+    schema = Schema(attributes=(SEX, AGE, *values)).total()
+    privacy = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6").resolved(schema)
+    method = shoal.TruthfulTables(chosen=chosen)
+    cost, spent = method.cost(privacy, schema), replace(method.split(schema, privacy), chosen=())
+    assert cost is not None
+    assert (cost.rho, cost.beta) == (spent.rho, spent.beta)
+
+
+def test_a_release_costs_no_more_in_rho_than_its_epsilon_says() -> None:
+    trees = shoal.Truthful(scheme="multi-dimensional")
+    assert release_cost("1", "1e-6", trees).concentrated == (
+        Fraction(1, 25) / 8 + Fraction(16, 25) / 2,
+        Fraction(1, 10**6),
+    )
+    fixed = shoal.Truthful(levels={"sex": 0, "age": 0})
+    assert release_cost("1", "1e-6", fixed).concentrated[0] == Fraction(1, 2)
+    uneven = shoal.Truthful(score="discernibility")
+    assert release_cost("1", "1e-6", uneven).concentrated[0] == (Fraction(1, 50) ** 2 + Fraction(49, 50) ** 2) / 2
+    # groups of records: no proof of beta, so what follows from epsilon and delta
+    of_two = release_cost("1", "1e-6", shoal.TruthfulTables(), records_per_person=2)
+    assert of_two.rho is None
+    assert release_cost("1", "1e-6", shoal.TruthfulTables()).counted(Neighbours.REPLACE).rho is None  # type: ignore[union-attr]
+
+
+def test_loss_distributions_do_not_add_up_where_questions_depend_on_answers() -> None:
+    """A is randomised response with odds 2. Both fixed orders cost delta 1/100 at e^epsilon = 4, the adaptive one 1/75.
+
+    After A the one outcome is followed by B, randomised response with odds 403/197, the other by C, which tells with
+    chance 1/100. So ledgers, whose questions are chosen on the way, add up epsilon and delta or rho only.
+    """
+    odds = Fraction(403, 197)
+    a = ({"1": Fraction(2, 3), "0": Fraction(1, 3)}, {"1": Fraction(1, 3), "0": Fraction(2, 3)})
+    b = ({"1": odds / (1 + odds), "0": 1 / (1 + odds)}, {"1": 1 / (1 + odds), "0": odds / (1 + odds)})
+    tell = Fraction(1, 100)
+    c = ({"told": tell, "": 1 - tell}, {"": 1 - tell, "other": tell})
+
+    def delta(after: dict[str, tuple[dict[str, Fraction], dict[str, Fraction]]]) -> Fraction:
+        """Return the hockey-stick divergence at e^epsilon = 4, the worse direction."""
+
+        def joint(side: int) -> dict[tuple[str, str], Fraction]:
+            return {(x, y): p * q for x, p in a[side].items() for y, q in after[x][side].items()}
+
+        pairs = [(joint(0), joint(1)), (joint(1), joint(0))]
+        return max(
+            sum((max(Fraction(0), p - 4 * right.get(x, Fraction(0))) for x, p in left.items()), Fraction(0))
+            for left, right in pairs
+        )
+
+    fixed = delta({"1": b, "0": b}), delta({"1": c, "0": c})
+    assert max(fixed) == Fraction(1, 100)
+    assert delta({"1": b, "0": c}) == Fraction(1, 75)

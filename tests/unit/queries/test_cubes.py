@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from shoal.queries._conditions import LAST, And, In, Not, Ranges, Texts
 from shoal.queries._cubes import Codes, Cube, CubeAxis, Kept, Numbers, axis_of
+from shoal.schema.conditions import LAST, And, In, Not, Ranges, Texts
 
 AGES = np.array([31.0, 45, np.nan, 45, 78])
 SEXES = Codes(np.array([0, 1, 0, 2, 1], dtype=np.uint8), {"F": 0, "M": 1})

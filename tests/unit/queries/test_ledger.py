@@ -17,10 +17,10 @@ from shoal.errors import BudgetSpent, LedgerError, ParameterError
 from shoal.queries import _chain
 from shoal.queries._accounts import WHOLE
 from shoal.queries._chain import Checkpoint, CheckpointFile
-from shoal.queries._conditions import FIRST, Ranges, Region, Texts
 from shoal.queries._loss import Loss
 from shoal.queries._store import canonical, parsed
 from shoal.queries.ledger import Head, Ledger
+from shoal.schema.conditions import FIRST, Ranges, Region, Texts
 
 TENTH = Loss.of("0.1")
 
@@ -71,8 +71,9 @@ class TestSpending:
             ledger.spend("alice", TENTH)
 
     def test_disjoint_people_cost_the_maximum(self, ledger: Ledger) -> None:
+        version = ledger.begin_version()
         for sex in "FM":
-            receipt = ledger.spend("alice", Loss.of(1), {"sex": Texts(frozenset(sex))})
+            receipt = ledger.spend("alice", Loss.of(1), {"sex": Texts(frozenset(sex))}, version=version)
         assert receipt.standing.spent == Loss.of(1)
 
     def test_delta_is_counted_too(self, path: Path) -> None:
@@ -102,9 +103,10 @@ class TestSpending:
         ledger = Ledger.create(path, budget=most)
         ledger.set_budget("alice", most)
         ledger.spend("alice", Loss(1))
+        version = ledger.begin_version()
         for region in ({}, {"sex": Texts(frozenset("F"))}):
             with pytest.raises(BudgetSpent):
-                ledger.spend("alice", most, region)
+                ledger.spend("alice", most, region, version=version)
         assert ledger.standing("alice").spent == Loss(1)
 
     @pytest.mark.parametrize("units", [-1, 10**18 + 1, 2**63 - 1, 2**63, 0.5, None])
@@ -233,9 +235,21 @@ class TestDurability:
         ledger.close()
         assert Ledger.open(path).standing("alice").spent == Loss.of("0.6")
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+    def test_a_key_that_others_may_read_is_refused(self, ledger: Ledger, path: Path) -> None:
+        ledger.close()
+        key = path.with_name("study.ledger.key")
+        for mode in (0o640, 0o604, 0o620):
+            key.chmod(mode)
+            with pytest.raises(LedgerError, match="others may read or change the key"):
+                Ledger.open(path)
+        key.chmod(0o400)
+        Ledger.open(path).close()
+
     def test_reopening_replays_everything(self, ledger: Ledger, path: Path) -> None:
-        ledger.spend("alice", TENTH, {"sex": Texts(frozenset("F"))})
-        ledger.spend("alice", Loss.of("0.3"), {"sex": Texts(frozenset("M"))})
+        version = ledger.begin_version()
+        ledger.spend("alice", TENTH, {"sex": Texts(frozenset("F"))}, version=version)
+        ledger.spend("alice", Loss.of("0.3"), {"sex": Texts(frozenset("M"))}, version=version)
         ledger.set_token("bob", "ab" * 32)
         before = (ledger.head, ledger.standing("alice"), ledger.standing("bob"))
         ledger.close()
@@ -562,8 +576,10 @@ class TestCheckpoints:
         ledger.set_token("bob", "ab" * 32)
         ledger.note_written(4, "release", "cd" * 32)
         chosen = random.Random(3)
-        for _ in range(31):
-            ledger.spend(chosen.choice(["alice", "bob"]), Loss.of("0.01"), self.region(chosen))
+        version = None
+        for i in range(31):
+            version = ledger.begin_version() if i in (5, 17) else version
+            ledger.spend(chosen.choice(["alice", "bob"]), Loss.of("0.01"), self.region(chosen), version=version)
 
     def region(self, chosen: random.Random) -> Region:
         number = chosen.randrange(100)
@@ -630,7 +646,7 @@ class TestCheckpoints:
     def test_one_of_another_version_is_not_used(
         self, ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(_chain, "_TITLE", "shoal ledger accounts 2")
+        monkeypatch.setattr(_chain, "_TITLE", "shoal ledger accounts 1")
         assert ledger._chain._usable() is None
 
     def test_one_of_other_entries_is_not_used(self, ledger: Ledger, path: Path, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shoal.queries import Count, FilterError, Histogram, LookUp, Mean, Quantile, Query, Sum, parse_query
+from shoal.errors import FilterError
+from shoal.queries import Count, Histogram, LookUp, Mean, Quantile, Query, Sum, parse_query
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,23 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import socketserver
 import sqlite3
 import subprocess
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shoal.errors import InputError, ParameterError, SchemaError, ShoalError
+from shoal.errors import FilterError, InputError, ParameterError, SchemaError, ShoalError
 from shoal.mechanisms import CategoricalPrior, NumericPrior
-from shoal.queries import AccessError, BudgetSpent, Client, FilterError, LedgerError, LookUp, Loss, NotAnswered, Vault
-from shoal.queries.server import LARGEST_BODY, create_app
+from shoal.queries import AccessError, BudgetSpent, Client, LedgerError, LookUp, Loss, NotAnswered, Vault, server
+from shoal.queries._gate import LARGEST_BODY
+from shoal.queries.server import create_app
 
 from .conftest import CANARY, Serve
 
@@ -50,7 +53,7 @@ class TestAnswers:
             priors={"sex": CategoricalPrior({"F": "0.25", "M": "0.75"}), "age": NumericPrior.uniform(0, 100, step=5)},
         )  # fmt: skip
         assert set(answer.value) == {"age", "sex"}  # type: ignore[arg-type]
-        assert client.count(epsilon="0.25", prior=NumericPrior.normal(480, 50, 0, 1000, step=1)).entry == 10
+        assert client.count(epsilon="0.25", prior=NumericPrior.normal(480, 50, 0, 1000, step=1)).entry == 11
         assert client.standing.spent == Loss.of("3.75", "1e-5")
         assert client.standing.left == Loss.of("1.25", "0.00009")
         assert answer.cost == Loss.of(1, "1e-5")
@@ -186,12 +189,11 @@ class TestRefusals:
             client.count(epsilon=2)
 
     def test_who_asks_too_often_waits(self, vault: Vault, token: str, serve: Serve) -> None:
-        client = Client(serve(vault, rate=0.5, burst=3), token)
-        for _ in range(3):
-            client.count(epsilon="0.1")
+        client, answered = Client(serve(vault, share=0.001, burst=0.02), token), 0
         with pytest.raises(AccessError, match="too many questions"):
-            client.count(epsilon="0.1")
-        assert client.standing.spent == Loss.of("0.3")
+            for _ in range(100):
+                answered += bool(client.count(epsilon="0.01").entry)
+        assert 0 < answered < 20
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -228,8 +230,9 @@ class TestRefusals:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("method", "path"), [("GET", "/nothing"), ("DELETE", "/v1/ask"), ("GET", "/docs")])
-    def test_other_places_do_not_exist(self, client: Client, method: str, path: str) -> None:
-        status, data = raw(client, method, path)
+    def test_other_places_do_not_exist(self, client: Client, token: str, method: str, path: str) -> None:
+        assert raw(client, method, path)[0] == 401
+        status, data = raw(client, method, path, Authorization=f"Bearer {token}")
         assert status in (404, 405)
         assert data["code"] == "refused"
 
@@ -270,7 +273,7 @@ class TestRefusals:
         client = Client(serve(vault), token)
         body = json.dumps({"query": "count", "epsilon": 1}).encode()
         status, data = raw(client, "POST", "/v1/ask", body, Authorization=f"Bearer {token}")
-        assert (status, data["code"]) == (500, "not-answered")
+        assert (status, data["code"]) == (500, "failed")
         assert CANARY not in json.dumps(data)
 
     def test_it_is_healthy_while_it_can_draw_noise(
@@ -281,6 +284,7 @@ class TestRefusals:
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError(CANARY)
 
+        monkeypatch.setattr(server, "_FRESH", 0)
         client = Client(serve(vault), token)
         assert raw(client, "GET", "/health") == (200, {"status": "up"})
         monkeypatch.setattr(Laplace, "release_all", fail)
@@ -322,6 +326,21 @@ class TestRefusals:
         assert time.monotonic() - started >= 0.3
 
 
+@contextmanager
+def _saying(said: bytes) -> Iterator[str]:
+    """Serve something that is no vault: it takes a request and says the same each time."""
+
+    class Same(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1 << 16)
+            self.wfile.write(said)
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Same) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
 class TestClient:
     @pytest.mark.parametrize(
         "address", ["http://example.org", "ftp://localhost", "localhost:80", "http://", "http://10.0.0.1"]
@@ -334,9 +353,40 @@ class TestClient:
         for address in ("http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1", "https://example.org"):
             Client(address, "token")
 
-    def test_a_vault_that_is_not_there_says_that_the_cost_may_be_spent(self) -> None:
-        with pytest.raises(InputError, match="the cost may have been charged"):
+    def test_where_nothing_was_sent_nothing_is_spent(self) -> None:
+        with pytest.raises(InputError, match="nothing was sent, so nothing is spent"):
             Client("http://127.0.0.1:9", "token").count(epsilon=1)
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            b"",
+            b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 4\r\n\r\nlate",
+            b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\n\r\n{}",
+            b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 34\r\n\r\n" + b'{"code":"failed","problems":["x"]}',
+            b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"value":1}',
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n{",
+        ],
+        ids=["cut", "gateway", "shapeless", "defect", "no-answer", "list", "half"],
+    )
+    def test_after_a_lost_answer_the_cost_may_have_been_spent(self, said: bytes) -> None:
+        with _saying(said) as address:
+            with pytest.raises(InputError) as lost:
+                Client(address, "token").count(epsilon=1)
+            assert "may have been spent: ask the ledger" in str(lost.value)
+            assert "is spent" not in str(lost.value)
+            for name in ("columns", "standing"):
+                with pytest.raises(InputError) as free:
+                    getattr(Client(address, "token"), name)
+                assert "spent" not in str(free.value)
+
+    def test_after_a_refusal_no_cost_is_claimed(self, client: Client) -> None:
+        for epsilon, words in ((100, "budget"), ("1e-9989", "epsilon")):
+            with pytest.raises(ShoalError, match=words) as refused:
+                client.count(epsilon=epsilon)
+            assert "may have been spent" not in str(refused.value)
+        assert client.standing.spent == Loss()
 
     def test_errors_arrive_as_they_were_raised(self, client: Client) -> None:
         with pytest.raises(FilterError, match="an unknown column at character 1"):

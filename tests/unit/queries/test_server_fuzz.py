@@ -17,7 +17,7 @@ schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis")
 
 from schemathesis.specs.openapi.checks import positive_data_acceptance  # noqa: E402
 
-from shoal.queries import Ledger, Loss, Vault, server  # noqa: E402
+from shoal.queries import Ledger, Loss, Vault, _gate  # noqa: E402
 from shoal.queries.server import RateLimits, create_app  # noqa: E402
 
 from .conftest import CANARY  # noqa: E402
@@ -42,16 +42,18 @@ def served(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
     )
     token = vault.admit("fuzz", Loss.of(10**6, "0.9"))
     ledger = vault.ledger()
-    generous = RateLimits(rate=1e6, burst=10**6)
+    generous = RateLimits(share=1e6, burst=1e6, pace=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(server, "WRONG_TOKENS", generous)
-        yield create_app(vault.desk(ledger), ledger, limits=generous), token, ledger
+        for name in ("STRANGERS", "ALL_STRANGERS", "VISITS", "ALL_VISITS"):
+            patch.setattr(_gate, name, (1e6, 1e6))
+        yield create_app(vault.desk(ledger), ledger, limits=generous, names=["testserver"]), token, ledger
     ledger.close()
 
 
 @pytest.fixture(scope="module")
 def described(served: tuple[Any, str, Ledger]) -> Any:
-    return schemathesis.openapi.from_asgi("/openapi.json", served[0])
+    headers = {"Authorization": f"Bearer {served[1]}"}
+    return schemathesis.openapi.from_asgi("/openapi.json", served[0], headers=headers)
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ import pytest
 
 import shoal
 from reference.noise import QuickSource
-from shoal.errors import ParameterError, SchemaError, ShoalError
+from shoal.errors import FilterError, ParameterError, SchemaError, ShoalError
 from shoal.mechanisms import SYSTEM, CategoricalPrior, NumericPrior
-from shoal.queries import BudgetSpent, Count, FilterError, Ledger, LookUp, Loss, NotAnswered, Session, Sum
+from shoal.queries import BudgetSpent, Count, Ledger, LookUp, Loss, NotAnswered, Session, Sum
 from shoal.schema import Attribute, Domain, Groups, Kind, Role, Schema
 from shoal.tables import Table
 
@@ -281,8 +281,8 @@ class TestBudget:
                 return 0
 
         session._desk._records = Watching()  # type: ignore[assignment]
-        assert session.count(epsilon="0.5").entry == 3
-        assert seen == [3]
+        assert session.count(epsilon="0.5").entry == 4
+        assert seen == [4]
 
     def test_a_ledger_outlives_the_session(self, people: Table, tmp_path: Path) -> None:
         path = tmp_path / "study.ledger"
@@ -291,8 +291,9 @@ class TestBudget:
         assert session.standing.left == Loss.of("0.25")
         with pytest.raises(BudgetSpent):
             session.count(epsilon="0.5")
-        # the people below 40 still have theirs
-        assert session.count("age < 40", epsilon="0.75").left == Loss.of("0.25")
+        # people below 40 may have been above it in the table of the first session
+        with pytest.raises(BudgetSpent):
+            session.count("age < 40", epsilon="0.75")
 
     def test_a_budget_cannot_be_changed_by_opening_again(self, people: Table, tmp_path: Path) -> None:
         path = tmp_path / "study.ledger"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import collections
+import re
 
 import pyarrow as pa
 import pytest
@@ -23,6 +24,16 @@ def test_columns_that_were_erased_are_named():
     assert set(found.table.to_arrow()["zip"].to_pylist()) == {"*"}
     (sentence,) = found.attention
     assert sentence.startswith("`zip` is `*` in every record. Its hierarchy has nothing between the value and `*`")
+
+
+def test_columns_that_were_nearly_erased_are_named():
+    rows = pa.table({"zip": [*(f"z{n}" for n in range(96)), *["z"] * 4], "sex": ["m", "w"] * 50})
+    found = release(rows, k=2, method=shoal.Specialize(), zip="quasi-identifier", sex="quasi-identifier")
+    cells = found.table.to_arrow()["zip"].to_pylist().count("*")
+    assert 90 < cells < 100
+    assert any(each.startswith(f"`zip` is `*` in {cells:.1f}% of the records.") for each in found.attention)
+    half = pa.table({"zip": [*(f"z{n}" for n in range(60)), *["z"] * 40], "sex": ["m", "w"] * 50})
+    assert not release(half, k=2, method=shoal.Specialize(), zip="quasi-identifier", sex="quasi-identifier").attention
 
 
 def test_secrets_that_single_people_out_are_counted():
@@ -75,10 +86,10 @@ def test_there_is_nothing_to_say_of_a_harmless_release():
 
 def test_the_default_loses_least_and_ends():
     method = methods.default([shoal.KAnonymity(5)])
-    assert (method.name, method.time_limit) == ("specialize", methods.SECONDS)
+    assert (method.name, method.effort) == ("specialize", methods.EFFORT)
     assert methods.default([shoal.KAnonymity(5), shoal.DeltaPresence(0.1, 0.9)]).name == "generalize"
-    assert all(methods.timed(methods.by_name(name)) for name in ("generalize", "iterate", "specialize"))
-    assert not methods.timed(methods.by_name("mdav"))
+    assert all(methods.searches(methods.by_name(name)) for name in ("generalize", "iterate", "specialize"))
+    assert not methods.searches(methods.by_name("mdav"))
 
 
 def test_a_release_that_was_written_is_not_looked_at_again(tmp_path, monkeypatch):
@@ -89,3 +100,46 @@ def test_a_release_that_was_written_is_not_looked_at_again(tmp_path, monkeypatch
     found.write(tmp_path / "release")
     monkeypatch.setattr(type(found.table.engine), "fetch", lambda *_: pytest.fail("the records were read once more"))
     assert found.attention == expected
+
+
+def _two_risks(method: shoal.methods.Method, promise: shoal.Model) -> tuple[str, str]:
+    attributes = (
+        shoal.Attribute(name="age", role="quasi-identifier", kind="numeric"),
+        shoal.Attribute(name="ill", role="sensitive"),
+    )
+    people = [{"age": 20 + place, "ill": "xxxyz"[place % 5]} for place in range(30)]
+    release = shoal.anonymize(
+        shoal.read(pa.Table.from_pylist(people), schema=shoal.Schema(attributes=attributes)), promise, method=method
+    )
+    return str(release), "\n".join(release.attention)
+
+
+def test_finding_a_record_and_learning_a_value_are_two_risks_of_anatomy() -> None:
+    text, _ = _two_risks(shoal.Anatomy(), shoal.KAnonymity(3))
+    finding, learning = text.split("Risk of learning a value")
+    figures = finding.split("Risk of finding a record")[1]
+    assert re.search(r"unique records +30 +30", figures)
+    assert re.search(r"highest risk +100% +100%", figures)
+    found = re.search(r"highest risk +([\d.]+)%", learning)
+    assert found is not None
+    assert float(found[1]) > 33.4, "three of five people have the same illness: more than one in the class"
+
+
+def test_no_advice_names_a_promise_that_the_method_refuses() -> None:
+    _, attention = _two_risks(shoal.IndividualRankingSwap(), shoal.ProbabilisticKAnonymity(4))
+    assert "--l" not in attention
+
+
+def test_many_columns_are_told_in_one_sentence_each_the_worst_first() -> None:
+    people = range(200)
+    columns: dict[str, list[object]] = {"town": [f"t{n // 5}" for n in people]}
+    columns |= {f"secret {c}": [str(n // (10 if c else 5)) for n in people] for c in range(9)}
+    columns |= {"pay": list(people), "debt": [n * 7 for n in people]}
+    secret = {name: "sensitive" for name in columns if name != "town"}
+    found = release(pa.table(columns), town="quasi-identifier", **secret).attention
+    (alike,) = [each for each in found if each.startswith("Classes where all have the same value")]
+    assert "100% of the records" in alike
+    assert "and 3 more from" in alike
+    (alone,) = [each for each in found if each.startswith("Released values that no other record has")]
+    assert "`pay`" in alone
+    assert "`debt`" in alone

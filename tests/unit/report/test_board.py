@@ -14,7 +14,8 @@ import pytest
 
 import shoal
 from shoal.errors import ParameterError, PlanError
-from shoal.report import REPORT, board_report, render_html, render_text
+from shoal.folder import REPORT
+from shoal.report import board_report, render_html, render_text
 from shoal.report._charts import _advance, _fitting, _left, cross_chart
 from shoal.report._gather import _MEANINGS
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema

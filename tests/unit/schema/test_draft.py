@@ -48,8 +48,8 @@ def test_keys_of_people_that_repeat_are_found_in_languages_that_write_words_toge
 
 
 def test_a_word_for_people_with_few_values_is_no_key():
-    assert guessed("patient", distinct=3, separation=0.6).role is Role.QUASI_IDENTIFIER
-    assert guessed("student", distinct=2, separation=0.5).role is Role.QUASI_IDENTIFIER
+    assert guessed("patient", distinct=3, separation=0.6).role is Role.DROP
+    assert guessed("student", distinct=2, separation=0.5).role is Role.DROP
 
 
 @pytest.mark.parametrize("name", ["stay_id", "visit_id", "lab_no"])
@@ -61,7 +61,7 @@ def test_keys_that_repeat_are_removed_whatever_else_their_names_are_about(name):
 @pytest.mark.parametrize("name", ["id", "patient_id", "PatientID", "record key", "uuid"])
 def test_keys_are_identifiers_where_they_are_nearly_unique(name):
     assert guessed(name, distinct=1000, separation=1.0).role is Role.IDENTIFIER
-    assert guessed(name, distinct=3, separation=0.1).role is Role.QUASI_IDENTIFIER
+    assert guessed(name, distinct=3, separation=0.1).role is Role.DROP
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_names_of_sensitive_values_win_over_uniqueness(name):
 def test_names_that_only_look_alike_say_nothing(name):
     drafted = draft([profile(name, distinct=2, separation=0.1)])
     assert drafted.unknown == (name,)
-    assert drafted.schema[name].role is Role.QUASI_IDENTIFIER
+    assert drafted.schema[name].role is Role.DROP
 
 
 def test_records_without_a_key_are_left_out_if_they_are_few():
@@ -101,21 +101,47 @@ def test_a_column_is_not_removed_without_a_question_because_its_values_differ():
     assert keys.questions == ("fedtax",)
 
 
-def test_what_is_not_known_is_taken_as_known_to_others():
+def test_what_is_not_known_is_left_out():
     assert guessed("x", distinct=1000, separation=1.0).role is Role.IDENTIFIER
-    assert guessed("x", "number", distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER
-    assert guessed("x", numbers=1.0, integers=0.3, distinct=1000, separation=1.0).role is Role.QUASI_IDENTIFIER
-    assert guessed("x", distinct=10, records=10, separation=1.0).role is Role.QUASI_IDENTIFIER
-    assert guessed("x", separation=0.001, distinct=2).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", "number", distinct=1000, separation=1.0).role is Role.DROP
+    assert guessed("x", numbers=1.0, integers=0.3, distinct=1000, separation=1.0).role is Role.DROP
+    assert guessed("x", distinct=10, records=10, separation=1.0).role is Role.DROP
+    assert guessed("x", separation=0.001, distinct=2).role is Role.DROP
     assert guessed("x", "date", separation=0.1).role is Role.QUASI_IDENTIFIER
+    assert guessed("x", looks={"countries": 1.0}).role is Role.QUASI_IDENTIFIER
 
 
-def test_what_cannot_be_made_coarser_and_singles_people_out_waits_for_a_person():
+def test_what_is_not_known_comes_back_with_a_word_and_is_treated_as_identifying():
+    drafted = draft([profile("x", "integer", minimum=0, maximum=90), profile("age", "integer")])
+    assert drafted.unknown == ("x",)
+    back = drafted.keeping(also=["x"]).schema
+    assert (back["x"].role, back["x"].hierarchy) == (Role.QUASI_IDENTIFIER, Intervals(widths=(5, 10, 20, 40)))
+    assert back["age"].role is Role.QUASI_IDENTIFIER
+
+
+def test_what_the_purpose_does_not_need_is_left_out():
+    columns = [profile(name) for name in ("age", "age_group", "sex", "diagnosis", "survey_weight", "x", "y", "name")]
+    drafted = draft([*columns, profile("told", distinct=900, looks={"free texts": 1.0})])
+    kept = drafted.keeping(["age", "x", "diagnosis", "told"], also=["sex"])
+    roles = {each.name: each.role for each in kept.schema}
+    assert roles == {
+        "age": Role.QUASI_IDENTIFIER, "age_group": Role.DROP, "sex": Role.QUASI_IDENTIFIER,
+        "diagnosis": Role.SENSITIVE, "survey_weight": Role.DROP, "x": Role.QUASI_IDENTIFIER, "y": Role.DROP,
+        "name": Role.IDENTIFIER, "told": Role.DECIDE,
+    }  # fmt: skip
+    assert {each.name: each.weight for each in kept.schema if each.weight != 1} == {"sex": 0.2}
+    assert kept.reasons["x"] == "quasi-identifier: meaning unknown; treated as identifying."
+    assert "free text may name people" in kept.reasons["told"]
+    with pytest.raises(SchemaError, match="no column has the word `outcome` in its name"):
+        drafted.keeping(["outcome"])
+
+
+def test_what_cannot_be_made_coarser_and_singles_people_out_is_not_released_without_a_decision():
     drafted = draft([profile("x", distinct=700, separation=0.99, singles=500), profile("age", "integer")])
-    assert drafted.undecided == ("x",)
-    assert drafted.questions == ("x",)
-    assert "50.0% of the records have a value that no other record has" in drafted.reasons["x"]
-    assert drafted.summary == "1 that others may know, 1 to decide"
+    assert drafted.schema["x"].role is Role.DROP
+    assert "50.0% of its values are there only once" in drafted.reasons["x"]
+    assert drafted.summary == "1 that others may know, 1 left out"
+    assert drafted.keeping(["x", "age"]).undecided == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +173,13 @@ def test_a_survey_weight_is_one_unless_it_singles_people_out():
 
 
 def test_a_count_of_accounts_is_no_account():
-    assert guessed("num_accounts", "integer", distinct=9, minimum=0, maximum=9).role is Role.QUASI_IDENTIFIER
+    assert guessed("num_accounts", "integer", distinct=9, minimum=0, maximum=9).role is Role.DROP
 
 
 @pytest.mark.parametrize(
     ("look", "role"),
     [("e-mail addresses", "identifier"), ("phone numbers", "identifier"), ("IP addresses", "identifier"),
-     ("national numbers of persons", "identifier"), ("coordinates", "quasi-identifier"), ("free texts", "decide")],
+     ("national numbers of persons", "identifier"), ("coordinates", "quasi-identifier"), ("free texts", "drop")],
 )  # fmt: skip
 def test_looks_decide_whatever_the_name(look, role):
     assert guessed("x7", distinct=900, separation=0.9, looks={look: 1.0}).role == role
@@ -173,7 +199,7 @@ def test_codes_that_name_something_are_no_quantities(name):
 
 
 def test_a_decision_of_a_person_is_kept():
-    drafted = draft([profile("x", distinct=700, separation=0.99), profile("age", "integer")])
+    drafted = draft([profile("x", distinct=700, separation=0.99), profile("age", "integer")]).keeping(["x", "age"])
     decided = drafted.with_role("x", "drop")
     assert decided.undecided == ()
     assert decided.schema["x"].role is Role.DROP
@@ -342,7 +368,7 @@ def test_a_column_that_names_somebody_is_removed_though_all_its_values_are_the_s
 
 
 def test_the_state_of_an_account_is_no_account():
-    assert guessed("checking_account_status", distinct=4, separation=0.7).role is Role.QUASI_IDENTIFIER
+    assert guessed("checking_account_status", distinct=4, separation=0.7).role is Role.DROP
     assert guessed("account_type", distinct=400, separation=0.9).role is Role.IDENTIFIER
     assert guessed("account", distinct=4, separation=0.7).role is Role.IDENTIFIER
 
@@ -358,7 +384,7 @@ def test_years_of_school_and_at_work_are_quantities():
 
 
 def test_a_column_that_hardly_any_record_fills_in_asks_no_question():
-    assert guessed("q12_1", missing=993, distinct=5, separation=0.01, singles=4).role is Role.QUASI_IDENTIFIER
+    assert guessed("q12_1", missing=993, distinct=5, separation=0.01, singles=4).role is Role.DROP
 
 
 @pytest.mark.parametrize(("name", "role"), [("finalwgt", Role.WEIGHT), ("stratid", Role.QUASI_IDENTIFIER)])

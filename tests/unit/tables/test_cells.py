@@ -5,7 +5,8 @@ import datetime as dt
 import pytest
 
 import shoal
-from shoal.tables.formats._cells import column_of, distinct_names, header_of, titles
+from shoal.tables.formats._cells import column_of, distinct_names, header_of
+from shoal.tables.formats._layout import read_header
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_title_above_a_sheet_is_left_out_and_said(tmp_path):
     ],
 )
 def test_a_record_is_never_taken_for_names_below_a_title(rows):
-    assert titles(rows) == 0
+    assert read_header(rows)[1] <= 1
 
 
 @pytest.mark.parametrize("other", [dt.datetime(2024, 5, 2, 18), dt.datetime(2024, 5, 2), dt.date(2024, 5, 2)])  # noqa: DTZ001

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import DataError, SchemaError
-from shoal.schema import Attribute, Domain, Kind, Missing, Reading, Role, Schema
+from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Reading, Role, Schema
 from shoal.tables import Table, people, read
 
 
@@ -47,6 +47,53 @@ def test_rows_of_a_parquet_file_are_numbered_from_one(tmp_path: Path) -> None:
     assert problems(read(tmp_path / "a.parquet"), schema(n=Kind.NUMERIC)) == (
         "column `n`: 1 value is not a number (first in row 2)",
     )
+
+
+def test_every_value_has_a_meaning_where_the_schema_says_so() -> None:
+    columns = (
+        Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=99), outside="clamp"),
+        Attribute(name="pay", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=99), outside="missing"),
+        Attribute(name="town", domain=Domain(values=("A", "other")), outside="other"),
+        Attribute(name="who", role=Role.PERSON, outside="missing", missing=Missing.DROP),
+        Attribute(name="sex", hierarchy=Groups(levels=((("x", ("F",)), ("y", ("M",))),)), outside="missing"),
+        Attribute(name="note", role=Role.DROP),
+    )
+    rows = [
+        ("-7", "-7", "B", "1", "F", "?"),
+        ("100.5", "99", "A", "2", "D", "?"),
+        ("x", "1e999", "other", None, "M", "?"),
+        ("nan", "inf", None, "4", None, None),
+    ]
+    table = pa.table({each.name: pa.array([row[j] for row in rows], pa.string()) for j, each in enumerate(columns)})
+    found = read(table).with_schema(Schema(attributes=columns))
+    assert found.to_arrow().select(["age", "pay", "town", "sex"]).to_pylist() == [
+        {"age": 0.0, "pay": None, "town": "other", "sex": "F"},
+        {"age": 99.0, "pay": 99.0, "town": "A", "sex": None},
+        {"age": None, "pay": None, "town": None, "sex": None},
+    ]
+    assert found.left_out == 1
+    assert found.notes == (
+        "column `age`: 2 values are outside the declared domain and became the nearest bound",
+        "column `age`: 2 values are unreadable and counted as missing",
+        "column `pay`: 1 value is outside the declared domain and counted as missing",
+        "column `pay`: 2 values are unreadable and counted as missing",
+        "column `town`: 1 value is outside the declared domain and became the declared value for all others",
+        "column `sex`: 1 value is outside the declared domain and counted as missing",
+    )
+
+
+def test_a_total_schema_takes_tables_without_values_and_without_records_left() -> None:
+    column = Attribute(name="a", domain=Domain(values=("x",)), missing=Missing.REFUSE)
+    wanted = Schema(attributes=(column,)).total()
+    assert wanted["a"].missing is Missing.DROP
+    assert wanted.total() is wanted
+    assert read(pa.table({"a": ["y", None]})).with_schema(wanted).count() == 0
+
+
+@pytest.mark.parametrize("outside", ["clamp", "others", "x"])
+def test_what_stands_for_other_values_must_be_declared(outside: str) -> None:
+    with pytest.raises(SchemaError, match="outside"):
+        Attribute(name="a", kind=Kind.NUMERIC, domain=Domain(minimum=0), outside=outside)
 
 
 def test_a_decimal_comma_is_read(tmp_path: Path) -> None:
@@ -160,3 +207,12 @@ def test_a_weight_of_nobody_is_refused() -> None:
         read(pa.table({"w": [1.5, 0.0, -2.0]})).with_schema(Schema(attributes=(weight,)))
     with pytest.raises(SchemaError, match=r"column `w`: 1 value is missing"):
         read(pa.table({"w": [1.5, None]})).with_schema(Schema(attributes=(weight,)))
+
+
+@pytest.mark.parametrize("role", ["sensitive", "insensitive"])
+def test_values_that_the_hierarchy_does_not_list_are_refused_in_every_released_column(role: str) -> None:
+    rule = Groups(levels=((("infection", ("cold", "flu")),),))
+    schema = Schema(attributes=(Attribute(name="ill", role=role, hierarchy=rule),))
+    read(pa.table({"ill": ["cold", "flu", None]})).with_schema(schema)
+    with pytest.raises(SchemaError, match="column `ill`: 2 values are not in its hierarchy \\(1 distinct\\)"):
+        read(pa.table({"ill": ["cold", "gout", "gout"]})).with_schema(schema)

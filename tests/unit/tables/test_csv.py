@@ -53,7 +53,7 @@ def test_a_header_alone_is_refused(file: Path) -> None:
 
 def test_rows_of_another_length_are_counted_and_numbered(file: Path) -> None:
     file.write_text(f"age,city\n1,a\n2\n3,b\n4,c,{SECRET}\n")
-    assert "2 rows do not have 2 fields as the header does: rows 3, 5." in refused(file)
+    assert "2 of 4 rows do not have 2 fields as the header does: rows 3, 5." in refused(file)
     file.write_text("age,city\n" + f"1,{SECRET},\n" * 7)
     said = refused(file)
     assert "rows 2, 3, 4, 5, 6 and so on." in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import sys
 
@@ -46,6 +47,37 @@ def test_a_damaged_file_is_one_clear_error(ending, tmp_path):
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":' * 51 + "1" + "}" * 51,
+        '{"a":' + "[" * 30000 + "]" * 30000 + "}",
+        '{"a":\n' * 30000 + "1" + "}\n" * 30000,
+        '{"x": "}}]\\\\", "a":\n' * 30000 + "1" + "}\n" * 30000,
+    ],
+    ids=["little", "line", "lines", "hidden"],
+)
+def test_deeply_nested_json_is_refused(text, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n' + text + "\n")
+    with pytest.raises(DataError, match=r"a\.jsonl: values are nested more than 50 levels deep"):
+        shoal.read(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    "text", ['"\n' + "[" * 30000 + '\n"', '"\\\n' + "[" * 30000 + '"', "]" * 30000 + "\n" + "[" * 30000]
+)
+def test_json_that_hides_its_depth_is_damaged(text, tmp_path):
+    (tmp_path / "a.jsonl").write_text(text + "\n")
+    with pytest.raises(DataError, match=r"a\.jsonl is not a file of JSON lines, or it is damaged"):
+        shoal.read(tmp_path / "a.jsonl")
+
+
+def test_brackets_in_texts_and_levels_that_are_few_are_read(tmp_path):
+    text = "[{" * 100 + '\\"' + "\\\\"
+    (tmp_path / "a.jsonl").write_text(f'{{"a": "{text}",\n "b": {"[" * 49}1{"]" * 49}}}\n' * 3)
+    assert shoal.read(tmp_path / "a.jsonl").to_arrow()["a"].to_pylist() == ["[{" * 100 + '"\\'] * 3
+
+
 def test_value_labels_and_declared_missing_values_are_understood(tmp_path):
     import pandas
     import pyreadstat
@@ -79,9 +111,49 @@ def test_sheets_are_chosen_by_name_and_cells_of_several_kinds_are_text(tmp_path)
         shoal.read(tmp_path / "a.xlsx", table="other")
 
 
-def test_formulas_are_not_written(tmp_path):
-    write(shoal.read(pa.table({"a": ["=1+1", "x"]})), tmp_path / "a.xlsx")
-    assert shoal.read(tmp_path / "a.xlsx").to_arrow()["a"].to_pylist() == ["'=1+1", "x"]
+FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", ' =HYPERLINK("http://example.org")', "\uff1d1"]
+NO_FORMULAS = ["-", "+3", "-3.5", "1-2", "a=1", "", None]
+
+
+def test_formulas_are_texts_in_excel_files(tmp_path):
+    import openpyxl
+
+    rows = pa.table({"=name": FORMULAS + NO_FORMULAS, "b": ["x"] * 14})
+    write(shoal.read(rows), tmp_path / "a.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").active
+    cells = [row[0] for row in sheet.iter_rows()]
+    assert [cell.value for cell in cells[:8]] == ["=name", *FORMULAS]
+    assert {(cell.data_type, cell.quotePrefix) for cell in cells[:8]} == {("s", True)}
+    assert all(cell.data_type != "f" and not cell.quotePrefix for cell in cells[8:])
+
+
+def test_formulas_in_csv_files_are_noted_or_defused(tmp_path, caplog):
+    table = shoal.read(pa.table({"=name": ["x"] * 14, "b": FORMULAS + NO_FORMULAS, "c": ["x"] * 14}))
+    write(table, tmp_path / "a.csv")
+    assert "`=name`, `b` as formulas" in caplog.text
+    assert "HYPERLINK" not in caplog.text
+    assert list(csv.reader((tmp_path / "a.csv").open(newline="")))[1:8] == [["x", one, "x"] for one in FORMULAS]
+    caplog.clear()
+    write(table, tmp_path / "b.csv", spreadsheet_safe=True)
+    assert not caplog.text
+    header, *rows = csv.reader((tmp_path / "b.csv").open(newline=""))
+    assert header == ["'=name", "b", "c"]
+    assert [row[1] for row in rows] == [f"'{one}" for one in FORMULAS] + [one or "" for one in NO_FORMULAS]
+    with pytest.raises(ParameterError, match="need no `spreadsheet_safe`"):
+        write(table, tmp_path / "b.parquet", spreadsheet_safe=True)
+
+
+def test_an_excel_file_that_cannot_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "t"))
+    with pytest.raises(OutputError, match="control characters"):
+        write(shoal.read(pa.table({"a": ["x", "\x01"]})), tmp_path / "a.xlsx")
+    assert [path.name for path in tmp_path.rglob("*") if "shoal-scratch" not in str(path)] == ["t"]
+
+
+def test_a_csv_file_without_formulas_needs_no_note(tmp_path, caplog):
+    write(shoal.read(pa.table({"a": NO_FORMULAS, "b": [-1] * 7})), tmp_path / "a.csv")
+    assert not caplog.text
 
 
 def test_names_that_a_format_does_not_know_are_refused(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gc
 import io
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.errors import DataError, OutputError, ParameterError, SchemaError
 from shoal.schema import Attribute, Kind, Schema
-from shoal.tables import read
+from shoal.tables import read, write
 
 ROWS = pa.table({"age": [39, 40, None], "city": ["a", None, "c"]})
 
@@ -84,12 +85,13 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path, data: bytes) -> None:
         read(tmp_path / "a.parquet")
 
 
-def test_a_parquet_file_damaged_inside_is_refused_when_it_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [4, 100])
+def test_a_parquet_file_damaged_inside_is_refused_when_it_is_read(tmp_path: Path, place: int) -> None:
     pq.write_table(pa.table({"a": [f"secret{i}" for i in range(10_000)]}), tmp_path / "a.parquet")
     data = bytearray((tmp_path / "a.parquet").read_bytes())
-    data[100:4000] = bytes(3900)
+    data[place:4000] = bytes(4000 - place)
     (tmp_path / "a.parquet").write_bytes(data)
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=r"a\.parquet: the file is damaged") as caught:
         read(tmp_path / "a.parquet").to_arrow()
     assert "secret" not in str(caught.value)
 
@@ -400,3 +402,22 @@ def test_files_and_partitioned_folders_of_a_store_are_read(server, monkeypatch):
     assert sorted(zip(parts["year"], parts["age"], strict=True)) == [("2023", 34), ("2024", 61)]
     with pytest.raises(DataError, match=r"s3://store/no\.csv does not exist, or you are not allowed to see it"):
         shoal.read(f"s3://store/no.csv{where}")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes")
+@pytest.mark.parametrize("name", [os.fsdecode(b"o\xff"), "o\0x"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".sav", ".dta", ".jsonl"])
+def test_names_that_libraries_cannot_be_told_are_refused(tmp_path: Path, name: str, ending: str) -> None:
+    rows = shoal.read(pa.table({"a": [1, 2]}))
+    for place in (tmp_path / f"{name}{ending}", tmp_path / name / f"a{ending}"):
+        with pytest.raises(OutputError, match="is not UTF-8 text"):
+            write(rows, place)
+        with pytest.raises(DataError, match="is not UTF-8 text"):
+            shoal.read(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_lines_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes('{"town": "K\u00f6ln"}\n'.encode("latin-1"))
+    with pytest.raises(DataError, match=r"a.jsonl is not UTF-8 text"):
+        shoal.read(tmp_path / "a.jsonl")

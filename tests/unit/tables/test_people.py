@@ -84,6 +84,12 @@ def test_a_draft_proposes_persons_and_households_for_keys_that_repeat() -> None:
     assert drafted.schema["encounter_id"].role is Role.IDENTIFIER
 
 
+def test_identifiers_that_repeat_hundreds_of_times_are_not_of_people():
+    rows = {"accounts": [n % 3 for n in range(900)], "age": [n % 70 for n in range(900)]}
+    schema = shoal.Schema(attributes=(Attribute(name="accounts", role=Role.IDENTIFIER), Attribute(name="age")))
+    assert repeated_identifiers(shoal.read(pa.table(rows), schema=schema)) == {}
+
+
 def test_first_names_and_surnames_repeat_without_saying_whose_records_they_are():
     rows = {"surname": ["Maier", "Maier", "Koch"], "first_name": ["Ada", "Eva", "Ada"], "full_name": ["a", "a", "b"]}
     schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role="identifier") for name in rows))

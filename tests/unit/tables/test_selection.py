@@ -12,8 +12,8 @@ import pytest
 from ibis import _
 
 import shoal
-from shoal.errors import DataError
-from shoal.queries import FilterError, Session
+from shoal.errors import DataError, FilterError
+from shoal.queries import Session
 from shoal.schema import Attribute, Domain, Kind, Schema
 from shoal.tables import RecordStore, filter_text
 
@@ -71,7 +71,10 @@ def test_a_session_takes_both_and_writes_the_text_into_the_ledger() -> None:
     age = Attribute(name="age", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=120))
     people = shoal.read(pa.table({"age": [31, 45, 62, 78]}), schema=Schema(attributes=(age,)))
     session = Session(people, 1000)
-    first, second = session.count(_.age >= 60, epsilon=100), session.count(people.expression.age >= 60, epsilon=100)
+    first, second = (
+        session.count(_.age >= 60, epsilon=100),
+        session.count(ibis.table({"age": "float64"}).age >= 60, epsilon=100),
+    )
     assert first.value == second.value == 2
     assert first.query == second.query == "count where `age` >= 60"
 

@@ -8,6 +8,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from shoal.tables import (
     records_from,
     values_of,
 )
+from shoal.tables._duckdb import DuckDBEngine
 
 DAY = datetime.date(1900, 1, 1)
 KINDS = {
@@ -80,6 +82,43 @@ def test_many_values_and_many_records_stay_on_the_engine() -> None:
     found = numbers.of("x")
     assert (found.distinct, found.present, found.alone, found.fetched) == (150_000, 250_000, 50_000, None)
     assert found.commonest(2, length=9).to_pydict() == {"value": ["0", "1"], "records": [2, 2]}
+
+
+def test_many_columns_are_fetched_in_blocks_and_say_the_same() -> None:
+    rng = np.random.default_rng(3)
+    kinds = [*KINDS.items()] * 8
+    rows = {f"{name}{i}": values.take(pa.array(rng.integers(6, size=4_000))) for i, (name, values) in enumerate(kinds)}
+    rows["bytes"] = pa.array([b"a", b"b", None, b"b"] * 1_000)
+    table = shoal.read(pa.table(rows))
+    here = values_of(table, [*rows])
+    assert here.rows is None
+    assert [len(block) for block in here.blocks] == [50, 15]
+    with patch.object(DuckDBEngine, "fetch", autospec=True, side_effect=DuckDBEngine.fetch) as asked:
+        counts = [here.of(name) for name in rows]
+    assert asked.call_count == 3  # one for the type that is counted on its engine
+    for name, count in zip(rows, counts, strict=True):
+        alone = count_values(table, name)
+        assert (count.distinct, count.present, count.alone) == (alone.distinct, alone.present, alone.alone)
+        assert count.commonest(4, length=6).equals(alone.commonest(4, length=6))
+
+
+def test_numbers_are_spelt_as_duckdb_spells_them() -> None:
+    rng = np.random.default_rng(5)
+    numbers = np.concatenate(
+        [
+            np.frombuffer(rng.bytes(8 * 20_000)),
+            rng.normal(size=5_000) * 10.0 ** rng.integers(-20, 25, 5_000),
+            [0.0, -0.0, np.inf, -np.inf, 1e15, 1e16, 1e17, 1e-4, 1e-5],
+        ]
+    )
+    values = pa.chunked_array([pa.array(numbers[~np.isnan(numbers)])])
+    engine = DuckDBEngine()
+    try:
+        staged = engine.stage(pa.table({"value": values}))
+        spelt = engine.fetch(staged.select(text=staged["value"].cast("string")))["text"]
+        assert _values._spelt(values, engine).to_pylist() == spelt.to_pylist()
+    finally:
+        engine.close()
 
 
 TOWNS = shoal.read(pa.table({"town": ["Ulm", "Ulm", "Bonn", None], "age": [3, 3, 4, None]}))

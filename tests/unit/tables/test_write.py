@@ -160,7 +160,7 @@ def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path) -> Non
         from shoal.errors import Cancelled
         from shoal.tables import read, write
         table = read(pa.table({"a": [str(i) for i in range(100_000)]}))
-        more = table.expression.cross_join(table.expression.select(b="a"))
+        more = table.expression.cross_join(table.expression.select(b=table.expression["a"]))
         print("started", flush=True)
         try:
             write(replace(table, expression=more), Path(sys.argv[1]) / "a.csv")

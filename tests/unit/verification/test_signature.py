@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import shutil
 import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shoal
 from shoal.errors import InputError, MissingExtraError, OutputError, VerificationError
 from shoal.guarantees import Check
-from shoal.verification import new_key
+from shoal.verification import _files, _verify, new_key
+from shoal.verification._signature import _text
 
 Keys = tuple[Path, Path]
 
@@ -57,6 +62,33 @@ def test_new_keys_are_a_secret_and_a_public_file(keys: Keys) -> None:
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert private.read_text().startswith("-----BEGIN PRIVATE KEY-----")
     assert public.read_text().startswith("-----BEGIN PUBLIC KEY-----")
+
+
+def test_a_key_with_a_passphrase_signs_with_it_alone(plain: Path, tmp_path: Path) -> None:
+    right = "four words of mine"
+    private, public = new_key(tmp_path / "one", passphrase=right)
+    assert private.read_text().startswith("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+    folder = Path(shutil.copytree(plain, tmp_path / "release"))
+    for wrong, words in ((None, "needs its passphrase"), ("", "is not that of"), ("four words", "is not that of")):
+        with pytest.raises(InputError, match=words):
+            shoal.sign(folder, private, passphrase=wrong)
+    assert not (folder / "signature.json").exists()
+    shoal.sign(folder, private, passphrase=lambda: right)
+    assert _signature(folder, public).shown
+
+
+def test_a_passphrase_is_not_asked_for_a_key_without_one(plain: Path, keys: Keys, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(plain, tmp_path / "release"))
+    shoal.sign(folder, keys[0], passphrase=lambda: pytest.fail("it was asked for"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_key_that_others_may_use_is_refused(plain: Path, keys: Keys, tmp_path: Path, mode: int) -> None:
+    private = Path(shutil.copy(keys[0], tmp_path))
+    private.chmod(mode)
+    with pytest.raises(InputError, match=r"others can read or change the private key `agency.pem`"):
+        shoal.sign(plain, private)
 
 
 @pytest.mark.parametrize("there", ["one.pem", "one.pub.pem"])
@@ -171,6 +203,63 @@ def test_every_bit_of_a_signature_counts(signed: Path, keys: Keys) -> None:
         bent[position] ^= 1
         path.write_text(json.dumps(content | {"signature": base64.b64encode(bent).decode()}, indent=2) + "\n")
         assert not _signature(signed, keys[1]).passed
+
+
+@pytest.mark.parametrize("y", [0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18, 2**255 | 1])
+def test_a_key_that_signs_every_message_is_refused(plain: Path, tmp_path: Path, y: int) -> None:
+    folder = Path(shutil.copytree(plain, tmp_path / "release"))
+    public = bytes.fromhex("302a300506032b6570032100") + y.to_bytes(32, "little")
+    for first in (1, 0, 2**255 - 20):  # R = h A for one of its few multiples, and S = 0
+        signature = first.to_bytes(32, "little") + bytes(32)
+        (folder / "signature.json").write_text(_text(public, signature), encoding="utf-8")
+        assert not _signature(folder).passed
+    key = Path(tmp_path / "small.pub.pem")
+    key.write_text(f"-----BEGIN PUBLIC KEY-----\n{base64.b64encode(public).decode()}\n-----END PUBLIC KEY-----\n")
+    with pytest.raises(InputError, match="anybody can sign"):
+        shoal.verify(folder, signer=key)
+
+
+def test_what_is_changed_between_check_and_signature_is_not_signed(
+    made: shoal.Release, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made.write(tmp_path / "release")
+    checked = _verify._checks
+
+    def changed_afterwards(*arguments: Any, **options: Any) -> list[Check]:
+        found = checked(*arguments, **options)
+        path = folder / "certificate.json"
+        path.write_text(path.read_text(encoding="utf-8").replace('"k": 2', '"k": 5'), encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(_verify, "_checks", changed_afterwards)
+    with pytest.raises(VerificationError, match="changed while it was checked"):
+        shoal.sign(folder, keys[0])
+    assert not (folder / "signature.json").exists()
+
+
+def test_every_look_of_a_check_is_at_the_same_bytes(
+    plain: Path, keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that fit their fingerprints when they are read first, and are others when they are counted."""
+    folder = Path(shutil.copytree(plain, tmp_path / "release"))
+    (folder / "data.parquet").rename(tmp_path / "good.parquet")
+    pq.write_table(pq.read_table(tmp_path / "good.parquet").slice(1), folder / "data.parquet", store_schema=False)
+    bad = (folder / "data.parquet").read_bytes()
+    looked_at = _files.looked_at
+
+    def exchanged(name: str) -> dict[str, Any]:
+        found = looked_at(name)
+        (folder / "data.parquet").write_bytes((tmp_path / "good.parquet").read_bytes())
+        return found
+
+    monkeypatch.setattr(_files, "looked_at", exchanged)
+    content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    for entry in content["files"]:
+        if entry["name"] == "data.parquet":
+            entry |= {"sha256": hashlib.sha256(bad).hexdigest(), "bytes": len(bad)}
+    (folder / "certificate.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with pytest.raises(VerificationError):
+        shoal.sign(folder, keys[0])
 
 
 def test_a_release_that_does_not_verify_is_not_signed(plain: Path, keys: Keys, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_names_of_columns_that_look_like_values_are_names_in_the_copy(tmp_path: 
     assert shoal.verify(folder).passed
     copy = folder / "data.csv"
     copy.write_bytes(copy.read_bytes().replace(b"10,2", b"10,3", 1))
-    assert compared(str(copy)) == {"same": False}
+    assert compared(str(copy))["same"] is False
 
 
 @pytest.mark.parametrize("name", ["summary.txt", "report.html"])
@@ -85,7 +85,7 @@ def test_a_promise_whose_check_was_stopped_is_not_one_that_fails(
         ("shoal.verification._files._occurring", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
         ("shoal.models.KAnonymity.keep", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
         ("shoal.verification._files.digest", OSError(errno.EIO, "Input/output error"), "input/output error"),
-        ("shoal.methods.brief.Path.read_text", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
+        ("shoal.plan.Path.read_text", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
     ],
 )
 def test_what_the_machine_lacks_is_no_verdict(
@@ -94,7 +94,7 @@ def test_what_the_machine_lacks_is_no_verdict(
     monkeypatch.setattr(place, raising(error))
     with pytest.raises(Undecided, match=f"could not be completed: .*{why}") as raised:
         shoal.verify(release)
-    assert raised.value.exit_code == 3
+    assert raised.value.exit_code == 5
     assert "says nothing about the release" in str(raised.value)
 
 
@@ -120,4 +120,22 @@ def test_values_of_unusual_types_are_sorted_written_and_looked_at_as_others_are(
     digests = {entry.name: (entry.sha256, entry.bytes) for entry in load(folder / CERTIFICATE).files}
     pq.write_table(rows.take([1, 0, *range(2, len(rows))]), folder / "data.parquet", store_schema=False)
     monkeypatch.setattr("shoal.verification._files.digest", lambda path: digests.get(path.name, ("", 0)))
-    assert "an order that is not the one of their values" in str(shoal.verify(folder))
+    assert any("an order that is not the one of their values" in check.detail for check in shoal.verify(folder).checks)
+
+
+@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.Mdav()], ids=lambda method: method.name)
+def test_a_release_of_copies_is_flagged_by_its_publisher_and_its_reader(
+    method: shoal.methods.Method, tmp_path: Path
+) -> None:
+    attributes = (
+        Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind="numeric"),
+        Attribute(name="ill", role=Role.SENSITIVE),
+    )
+    people = [{"age": 20 + place, "ill": "xyz"[place % 3]} for place in range(30)]
+    for copies in (1, 3):
+        table = shoal.read(pa.Table.from_pylist(people * copies), schema=Schema(attributes=attributes))
+        release = shoal.anonymize(table, shoal.KAnonymity(3), method=method)
+        checks = shoal.verify(release.write(tmp_path / f"{copies}")).checks
+        flagged = [check for check in checks if check.subject == "copies"]
+        assert [check.shown for check in flagged] == [False] * (copies == 3)
+        assert any("a crowd of copies" in sentence for sentence in release.attention) == (copies == 3)

@@ -238,6 +238,7 @@ struct Box {
     int64_t rows;
     int32_t target, values;
     int64_t smallest, budget;
+    int64_t *looks;
     double loss;
     const uint64_t *keys;
     const int64_t *counts;
@@ -350,6 +351,8 @@ template <size_t STRIDE> class Pruned {
         descend(0, table, none, hunt, visit);
         return budget_ >= 0;
     }
+
+    int64_t left() const { return budget_; }
 
   private:
     struct Entry {
@@ -550,26 +553,30 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
     };
     Table table = table_of<STRIDE>(box.rows, box.target, box.keys, box.counts, box.costs);
     Pruned<STRIDE> walk(box.attributes, box.smallest, box.loss, box.budget);
-    return walk.run(table, hunt, visit) ? hunt.finish() : -1;
+    const bool finished = walk.run(table, hunt, visit);
+    *box.looks = box.budget - walk.left();
+    return finished ? hunt.finish() : -1;
 }
 
 } // namespace
 
 // As shoal_screen_runs, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
-// sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at.
-SHOAL_API int64_t shoal_screen_histograms(int64_t rows, int64_t number, int64_t target, int64_t orders,
+// sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at;
+// `looks` is how many were.
+SHOAL_API int64_t shoal_screen_values(int64_t rows, int64_t number, int64_t target, int64_t orders,
                                           int64_t smallest, int64_t allowed, double loss, double scale, double best,
                                           int64_t values, int64_t ordered, int64_t ranges, double unit, int64_t budget,
                                           const int32_t *starts, const int32_t *ends, const int32_t *stages,
                                           const double *asked, const int64_t *fractions, const uint64_t *keys, const int64_t *counts,
                                           const double *costs, const int32_t *steps, const int32_t *shifts,
                                           const int32_t *bits, const int64_t *lengths, const int32_t *maps,
-                                          const double *changes, const double *floors, int64_t *found, double *bounds) {
+                                          const double *changes, const double *floors, int64_t *found, double *bounds,
+                                          int64_t *looks) {
     Ground ground{{}, unit, ordered != 0};
     for (int32_t i = 0; i < ranges; ++i) ground.ranges.emplace_back(starts[i], ends[i]);
     Frontier hunt(number, steps, floors, std::accumulate(counts, counts + rows, int64_t(0)), allowed, scale, best,
                   found, bounds);
-    const Box box{rows, int32_t(target), int32_t(values), smallest, budget, loss, keys, counts, costs,
+    const Box box{rows, int32_t(target), int32_t(values), smallest, budget, looks, loss, keys, counts, costs,
                   shoal::attributes_of(number, steps, shifts, bits, lengths, maps, changes)};
     const auto screen = values <= 4    ? screened<4>
                         : values <= 8  ? screened<8>

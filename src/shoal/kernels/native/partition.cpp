@@ -83,9 +83,12 @@ using Parts = std::vector<Region>;
 
 class Partition {
   public:
-    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow, double seconds, double limit)
-        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow), seconds_(seconds),
-          limit_(limit) {}
+    Partition(const Table &table, int64_t smallest, int64_t window, bool stay, bool borrow, const double *limits)
+        : table_(table), smallest_(smallest), window_(window), stay_(stay), borrow_(borrow), foresight_(limits[0]),
+          work_(limits[1]), foresight_seconds_(limits[2]), seconds_(limits[3]) {}
+
+    // Cells looked at so far.
+    double work() const { return static_cast<double>(looks_) * table_.attributes; }
 
     // Write the region of every row and the parent of every region; return the number of regions.
     int32_t run(int32_t *labels, int32_t *parents) {
@@ -114,10 +117,11 @@ class Partition {
     double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
     Parts parts_of(const Region &region) const {
-        const double now = elapsed();
-        if (now >= limit_) return {};
-        return region.weight <= window_ && now < seconds_ ? foresighted(region) : greedy(region);
+        if (work() >= work_ || elapsed() >= seconds_) return {};
+        return region.weight <= window_ && foresees() ? foresighted(region) : greedy(region);
     }
+
+    bool foresees() const { return work() < foresight_ && elapsed() < foresight_seconds_; }
 
     // The split that gains most per square root of its information; empty if none gains.
     Parts greedy(const Region &region) const {
@@ -146,7 +150,7 @@ class Partition {
         if (region.weight < 2 * smallest_) return best;
         for (int32_t j = 0; j < table_.attributes; ++j) {
             // with hundreds of attributes one region may take minutes
-            if (elapsed() >= seconds_) return greedy(region);
+            if (!foresees()) return greedy(region);
             Parts parts = split(region, j);
             if (parts.empty()) continue;
             double sum = 0.0;
@@ -167,6 +171,7 @@ class Partition {
 
     Parts split(const Region &region, int32_t j) const {
         if (region.low[j] == region.high[j]) return {};
+        looks_ += static_cast<int64_t>(region.members.size());
         return table_.covers[j].ordered ? halves(region, j) : children(region, j);
     }
 
@@ -236,7 +241,8 @@ class Partition {
             double least = std::numeric_limits<double>::infinity();
             Region *from = nullptr;
             size_t place = 0;
-            for (Region &part : parts)
+            for (Region &part : parts) {
+                looks_ += static_cast<int64_t>(part.members.size());
                 for (size_t i = 0; i < part.members.size(); ++i) {
                     const int32_t row = part.members[i];
                     if (part.weight - table_.counts[row] < smallest_) continue;
@@ -244,6 +250,7 @@ class Partition {
                         static_cast<double>(rest.weight + table_.counts[row]) * rest.cost_with(table_, row);
                     if (cost < least) least = cost, from = &part, place = i;
                 }
+            }
             if (!from) return;
             rest.members.push_back(from->members[place]);
             from->members.erase(from->members.begin() + static_cast<std::ptrdiff_t>(place));
@@ -275,22 +282,28 @@ class Partition {
     const Table &table_;
     const int64_t smallest_, window_;
     const bool stay_, borrow_;
-    const double seconds_, limit_; // after which there is no more foresight, and nothing is split
+    // work, and seconds, after which there is no more foresight, and after which nothing is split
+    const double foresight_, work_, foresight_seconds_, seconds_;
+    mutable int64_t looks_ = 0; // at tuples, each of which has as many cells as there are attributes
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 } // namespace
 
 // `columns` holds one column after the other; `shape` per attribute whether it is ordered, its levels and its leaves;
-// `codes` and `costs` one cover after the other. There are fewer than twice as many regions as rows.
-SHOAL_API int64_t shoal_partition(int64_t rows, int64_t attributes, int64_t smallest, int64_t window, int64_t stay,
+// `codes` and `costs` one cover after the other. There are fewer than twice as many regions as rows. `limits` are the
+// work and the seconds of Splitting; `work` is what was done.
+SHOAL_API int64_t shoal_regions_of_tuples(int64_t rows, int64_t attributes, int64_t smallest, int64_t window, int64_t stay,
                                   int64_t borrow, const int32_t *columns, const int64_t *counts, const int64_t *shape,
-                                  const int32_t *codes, const double *costs, int32_t *labels, int32_t *parents,
-                                  double seconds, double limit) {
+                                  const int32_t *codes, const double *costs, const double *limits, int32_t *labels,
+                                  int32_t *parents, double *work) {
     Table table{rows, static_cast<int32_t>(attributes), columns, counts, {}};
     for (int32_t j = 0; j < attributes; ++j, shape += 3) {
         table.covers.push_back({shape[0] != 0, static_cast<int32_t>(shape[1]), shape[2], codes, costs});
         codes += shape[1] * shape[2], costs += shape[1] * shape[2];
     }
-    return Partition(table, smallest, window, stay != 0, borrow != 0, seconds, limit).run(labels, parents);
+    Partition partition(table, smallest, window, stay != 0, borrow != 0, limits);
+    const int64_t regions = partition.run(labels, parents);
+    *work = partition.work();
+    return regions;
 }

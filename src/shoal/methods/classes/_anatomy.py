@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from shoal.errors import RequirementError
 from shoal.exact import one_of
+from shoal.mechanisms import RandomSource
 from shoal.methods.classes._block_task import BlockRecords
 from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords
@@ -78,7 +79,7 @@ class Anatomy(BlockMethod):
     def reads(self, schema: Schema) -> tuple[str, ...]:
         return () if self.grouping != "confidential" else (self.attribute or schema.sensitive[0],)
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Make classes by quasi-identifiers, or by the confidential attribute."""
         if self.grouping == "quasi-identifiers":
             made = microaggregate_points(

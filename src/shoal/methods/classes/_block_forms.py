@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.exact import fraction
-from shoal.guarantees import Column, Event, Guarantee, Promise, Words, column, randomness
+from shoal.guarantees import Column, Event, Guarantee, Promise, Words, column
 from shoal.kernels import Counts, Floats, Integers
 from shoal.mechanisms import SYSTEM, SeededSource
 from shoal.methods.base import DATA, Part, Work, released_columns
@@ -26,24 +26,22 @@ from shoal.methods.classes._forms import (
     CONFIDENTIAL,
     IDENTIFYING,
     VIEW,
-    Classed,
     Outcome,
-    Permuted,
-    Separated,
     joined_view,
 )
 from shoal.methods.classes._partition import Partition, permutation_within
 from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
 from shoal.methods.classes._promises_clusters import Exchanged
 from shoal.methods.classes._run import ReleasedColumns, bucket_column
+from shoal.methods.classes._steps import Classed, Permuted, Separated
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, MultiplicativeCloseness
 from shoal.schema import Kind, Role, Schema
 from shoal.tables import ClusteredBlocks, Table, free_name
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
     from shoal.methods.classes._by_block import BlockMethod
+    from shoal.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +76,7 @@ class BlockBuckets:
 class BlockRun(ReleasedColumns):
     """What the driver knows of classes that executors made."""
 
-    plan: Brief
+    plan: Plan
     method: BlockMethod
     clustered: ClusteredBlocks
     records: int
@@ -204,7 +202,7 @@ class Averaging(BlockForm):
         table = run.clustered.released(released_columns(run.schema), key=run.work.key)
         events = (*run.before, run.classed, *run.after)
         promises = run.promises(Words(person=run.schema.person))
-        return run.one_table(table, Guarantee(promises=promises, events=events, randomness="none used"))
+        return run.one_table(table, Guarantee(promises=promises, events=events))
 
 
 class Exchanging(BlockForm):
@@ -235,8 +233,7 @@ class Exchanging(BlockForm):
         exchanged = (linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic),)
         promises = (*run.hidden, *run.views) if run.hidden else exchanged
         events = (*run.before, run.classed, Permuted(columns=moved))
-        drawn = randomness(cryptographic=cryptographic)
-        return run.one_table(table, Guarantee(promises=promises, events=events, randomness=drawn))
+        return run.one_table(table, Guarantee(promises=promises, events=events))
 
 
 class Separating(BlockForm):

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError
-from shoal.guarantees import Event
 from shoal.kernels import Floats, Integers, Mask
 from shoal.kernels.clusters import exchange as exchange_kernel
 from shoal.kernels.clusters import mdav as mdav_kernel
@@ -311,16 +310,3 @@ def exchange(values: ArrayLike, partition: Partition, *, passes: int = 1, neighb
         near, _ = nearest(centroids, centroids, neighbours + 1)  # each is nearest to itself
         partition = Partition(exchange_kernel(points, partition.labels, centroids, near))
     return partition
-
-
-class Blocked(Event):
-    """Records were divided into blocks, each clustered on its own."""
-
-    name = "blocked"
-    blocks: int
-    largest: int
-    repaired: bool
-
-    def describe(self) -> str:
-        after = ", then exchanged records between near clusters where that loses less" if self.repaired else ""
-        return f"Divided the records into {self.blocks:,} blocks of at most {self.largest:,} before clustering{after}."

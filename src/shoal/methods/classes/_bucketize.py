@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
 from shoal.exact import WHOLE, one_of, optional
+from shoal.guarantees import Event, ExpectedStep, once
 from shoal.kernels import Floats, Integers
+from shoal.mechanisms import RandomSource
 from shoal.methods.classes._block_forms import BlockBuckets
 from shoal.methods.classes._block_task import BlockRecords
 from shoal.methods.classes._buckets import Bucketized, make_buckets
@@ -22,9 +24,13 @@ from shoal.methods.classes._near_classes import TRIAL_WORK, best, class_sizes, s
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._quotas import assign, quotas
 from shoal.methods.classes._run import Classified, Form, bucket_codes
+from shoal.methods.classes._steps import CLASS_STEPS
 from shoal.models import Model, MultiplicativeCloseness
 from shoal.schema import Schema
 from shoal.tables import Blocks, SensitiveAttribute, free_name, group
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 SPARED = 4
 """A block may use up one of so many parts of what a factor exceeds 1 by."""
@@ -76,6 +82,7 @@ class Bucketize(BlockMethod):
     )
     buckets: int | None = field(default=None, metadata=optional(WHOLE))
     class_size: int | None = field(default=None, metadata=optional(WHOLE))
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (*CLASS_STEPS, Bucketized)
     name: ClassVar[str] = "bucketize"
     about: ClassVar[str] = "Groups in which every secret keeps its share."
 
@@ -94,7 +101,7 @@ class Bucketize(BlockMethod):
             ]
         return found
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Make buckets and classes."""
         names, t = _closest(models)
         columns = [people.column(name) for name in names]
@@ -104,9 +111,12 @@ class Bucketize(BlockMethod):
         event = Bucketized(columns=names, buckets=len(buckets.sizes), sizes=tuple(buckets.sizes.tolist()))
         return Classified(partition=partition, buckets=buckets, bucketized=names, events=(event,))
 
-    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return the steps that make buckets and classes."""
-        return [{"step": Bucketized.name}, *BlockMethod.decided_classes(self, schema, names)]
+        columns, t = _closest(plan.class_models)
+        most = self._most(t)
+        buckets = once(Bucketized, columns=columns, allows=lambda step: step.buckets <= most)
+        return [buckets, *BlockMethod.expected_classes(self, plan, names)]
 
     def _most(self, t: Fraction) -> int:
         return self.buckets or t.numerator // t.denominator + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,11 @@ from shoal.guarantees import Event
 from shoal.hierarchies import TOP, semantic_distance
 from shoal.kernels import Floats, Integers
 from shoal.methods.classes._columns import embedding
+from shoal.schema import Attribute, Kind
 from shoal.tables import SensitiveAttribute, group
+
+if TYPE_CHECKING:
+    from shoal.guarantees import Decision, Evidence
 
 Codes = NDArray[np.integer]
 
@@ -78,7 +83,7 @@ def ordered_buckets(
     >>> buckets.numbers.tolist(), buckets.labels
     ([2, 0, 1, 2, 1, 0], (('20', '30', '[40, 50]'),))
     """
-    sizes = _counted(codes, weights, attribute.size)
+    sizes = _count_codes(codes, weights, attribute.size)
     present = np.flatnonzero(sizes)
     below = np.cumsum(sizes[present])
     ideal = np.arange(1, count) * int(sizes.sum()) / count
@@ -116,7 +121,7 @@ def clustered_buckets(
     (('burn', '{cold, flu}'),)
     """
     labels, firsts = group(np.asarray(codes, dtype=np.int32))
-    tuples, sizes = codes[firsts], _counted(labels, weights)
+    tuples, sizes = codes[firsts], _count_codes(labels, weights)
     if len(attributes) == 1 and attributes[0].hierarchy is None and not attributes[0].ordered:
         found = _evenly(sizes, count)
     else:
@@ -129,7 +134,7 @@ def clustered_buckets(
     return Buckets(numbers=found[labels], labels=names)
 
 
-def _counted(codes: Codes, weights: Integers | None, size: int = 0) -> Integers:
+def _count_codes(codes: Codes, weights: Integers | None, size: int = 0) -> Integers:
     """Return the number of records with each code."""
     return np.bincount(codes, weights=weights, minlength=size).astype(np.int64)
 
@@ -161,7 +166,7 @@ def _nearest(places: Floats, weights: Integers, count: int) -> Integers:
 
 def _place(attribute: SensitiveAttribute, codes: Codes, weights: Integers | None) -> Floats:
     """Return a point for the value of every record; the greatest distance of an attribute is about 1."""
-    sizes = _counted(codes, weights, attribute.size)
+    sizes = _count_codes(codes, weights, attribute.size)
     if attribute.ordered:
         return ((np.cumsum(sizes) - sizes / 2) / int(sizes.sum()))[codes][:, None]
     present = np.flatnonzero(sizes)
@@ -218,7 +223,42 @@ class Bucketized(Event):
     """Confidential values were replaced by buckets; ``sizes`` are the records of each."""
 
     name = "bucketized"
+    term = "generalization: rounding"
+    effect = "released as buckets of near values"
+    kept = "bucket"
     columns: tuple[str, ...]
     buckets: int
     sizes: tuple[int, ...]
     sentence = "Replaced the values of {columns!q} by {buckets:,} buckets of near values."
+
+    def check(self, evidence: Evidence) -> Decision:
+        """Compare the buckets with the released values: which, how many, in which order."""
+        data = evidence.table_with(self.columns)
+        sizes = sorted(evidence.tallied(data, self.columns).values())
+        if sorted(self.sizes) != sizes or self.buckets != len(sizes):
+            return False, "the buckets are not as large as it says"
+        for column in data.columns:
+            if column.name in self.columns and column.values is not None:
+                released = {str(label) for (label,) in evidence.tallied(data, [column.name])}
+                if {*column.values} != released or len(column.values) != len(released):
+                    return False, f"the buckets of `{column.name}` are not those released"
+                if not in_ascending_order(column.values, evidence.plan.schema[column.name]):
+                    return False, f"the buckets of `{column.name}` are not in their order"
+        return True, f"{self.buckets:,}, as released"
+
+
+def in_ascending_order(labels: Sequence[str], attribute: Attribute) -> bool:
+    """Return whether buckets are listed from the least to the greatest, by where each begins; missing values last."""
+    begins = [label.removeprefix("[") for label in labels]
+    known = [label for label in begins if label != MISSING]
+    if known != begins[: len(known)]:
+        return False
+    if attribute.kind is Kind.ORDINAL and attribute.domain is not None:
+        order = attribute.domain.values or ()
+        ranks = [
+            max((len(value), rank) for rank, value in enumerate(order) if label.startswith(value))[1] for label in known
+        ]
+        return ranks == sorted(ranks)
+    firsts = [label.split(", ")[0].removesuffix(f" or {MISSING}") for label in known]
+    numbers = firsts if attribute.kind is Kind.DATE else [float(text) for text in firsts]
+    return numbers == sorted(numbers)

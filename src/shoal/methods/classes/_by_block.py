@@ -7,23 +7,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from shoal import tables
 from shoal.errors import RequirementError
-from shoal.guarantees import Counted, Ordered, Promise
+from shoal.guarantees import Counted, ExpectedStep, Promise, maybe
 from shoal.kernels import Counts, Floats
-from shoal.methods._preparation import check_key, domains_of_schema, preparation
-from shoal.methods.base import Made, Work
+from shoal.methods._opening import domains_of_schema
+from shoal.methods.base import Result, Work
 from shoal.methods.classes._block_forms import BlockBuckets, BlockForm, BlockRun, block_form
 from shoal.methods.classes._block_task import BlockColumn, BlockRecords, BlockTask, block_columns
-from shoal.methods.classes._blocks import Blocked, axes_cut, cut, dealt, recut, without_small
+from shoal.methods.classes._blocks import axes_cut, cut, dealt, recut, without_small
 from shoal.methods.classes._method import PartitionMethod, reported
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._run import satisfied
+from shoal.methods.classes._steps import Blocked
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, Model, Scope
 from shoal.risk import (
@@ -46,7 +47,7 @@ from shoal.tables import (
 )
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,9 @@ class BlockMethod(PartitionMethod):
     @abstractmethod
     def partition_block(self, block: BlockRecords) -> Partition:
         """Put the records of a block into classes that keep every promise in a release of all blocks."""
+
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
+        return [maybe(Blocked), *PartitionMethod.expected_classes(self, plan, names)]
 
     @property
     def fine(self) -> bool:
@@ -87,7 +91,7 @@ class BlockMethod(PartitionMethod):
         del models
         return blocks, None
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Make the classes on the executors of Spark where table and plan suit that, else in memory."""
         made = make_by_block(self, work)
         return PartitionMethod.make(self, work) if made is None else made
@@ -118,7 +122,7 @@ def _of_values(model: Model) -> bool:
     return len(wanted.sensitive) == 1 and not apart
 
 
-def make_by_block(method: BlockMethod, asked: Work) -> Made | None:
+def make_by_block(method: BlockMethod, asked: Work) -> Result | None:
     """Make a release of a table on Spark where it lies; None where it is not there, or not larger than a block, or
     where blocks cannot keep what is promised.
     """
@@ -128,10 +132,8 @@ def make_by_block(method: BlockMethod, asked: Work) -> Made | None:
         return None
     if asked.schema.person is not None and not _suits_persons(method, asked):
         return None
-    check_key(asked.schema, asked.key)
-    table = asked.table.with_schema(asked.schema)
-    plan = replace(asked.plan, models=tuple(model.resolved(asked.schema) for model in asked.plan.models))
-    work = _work(method, plan, table)
+    asked = asked.open()
+    work = _work(method, asked.plan, asked.table)
     if work is None:
         return None
     asked.watch.step(0, 3, "dividing the records into blocks")
@@ -150,7 +152,7 @@ def make_by_block(method: BlockMethod, asked: Work) -> Made | None:
 class _Work:
     """A plan and a table on Spark that suit each other."""
 
-    plan: Brief
+    plan: Plan
     method: BlockMethod
     block: int
     blocks: Blocks
@@ -274,7 +276,7 @@ class _Work:
         return Errors(sse=sse, sst=float(sst))
 
 
-def _work(method: BlockMethod, plan: Brief, table: Table) -> _Work | None:
+def _work(method: BlockMethod, plan: Plan, table: Table) -> _Work | None:
     k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
     block = method.block_rows(plan.class_models)
     if table.count() <= max(block, k):
@@ -299,7 +301,7 @@ def _most(block: int) -> int:
     return block + block // 10
 
 
-def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Work) -> Made:
+def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Work) -> Result:
     plan, method = work.plan, work.method
     sizes, times = clustered.class_sizes()
     who = _people(work, clustered)
@@ -329,15 +331,14 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         views=views,
         hidden=hidden,
         before=(*before, *(() if buckets is None else (buckets.event,)), blocked),
-        after=(*after, *(() if who is None else (who.counted,))),
+        after=(*after, *(() if who is None else (who.persons_step,))),
         work=asked,
     )
     parts, guarantee, notes = form.outcome(run)
-    events = (*preparation(plan.schema, work.blocks.table), *guarantee.events, Ordered())
-    return Made(
+    result = Result(
         plan=plan,
         table=form.shown(run, parts),
-        guarantee=replace(guarantee, events=events),
+        guarantee=guarantee,
         measures=reported(plan, form.measures(work.errors(sse))),
         before=_risk(
             None if who is None else who.before, *tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)
@@ -352,6 +353,7 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         parts=parts,
         notes=notes,
     )
+    return asked.release(result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -363,7 +365,7 @@ class _People:
     after: CrowdCounts
 
     @property
-    def counted(self) -> Counted:
+    def persons_step(self) -> Counted:
         """Say how many persons were released, and how few a class has."""
         return Counted(
             column=self.column,
@@ -377,7 +379,7 @@ class _People:
     @property
     def risks(self) -> tuple[PeopleRisk, PeopleRisk] | None:
         """The risk of persons, before and after; None where everybody has one record, and records say all."""
-        if self.counted.persons == self.counted.records:
+        if self.persons_step.persons == self.persons_step.records:
             return None
         return risk_of_crowds(self.before, self.column), risk_of_crowds(self.after, self.column)
 
@@ -413,7 +415,7 @@ def _decisive(model: Model, sizes: Classes, values: Mapping[str, tuple[Classes, 
     return Classes(sizes=classes.sizes * times, sensitive=together)
 
 
-def _check(plan: Brief, judged: Sequence[Classes], complete: bool) -> None:
+def _check(plan: Plan, judged: Sequence[Classes], complete: bool) -> None:
     """Decide every promise on the classes that the executors made."""
     pairs = zip(plan.class_models, judged, strict=True)
     broken = [model.title for model, classes in pairs if not satisfied([model], classes).all()]

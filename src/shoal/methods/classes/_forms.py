@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
-from shoal.errors import quoted
 from shoal.exact import fraction
-from shoal.guarantees import Column, Event, Guarantee, Promise, randomness
+from shoal.guarantees import Column, Event, Guarantee, Promise
 from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, sizes, stated
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
 from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of
+from shoal.methods.classes._steps import Classed, Permuted, Separated
 from shoal.methods.classes._typical import Errors
 from shoal.models import Achieved, KAnonymity, MultiplicativeCloseness
 from shoal.schema import Kind, Role
@@ -94,12 +94,10 @@ def _whole(run: ClassRun) -> Outcome:
     promises = [stated(model, run.readings, run.words()) for model in run.plan.class_models]
     events: list[Event] = [*run.found.events, classed(run), *run.found.details]
     promises += _views(run)
-    bits = "none used"
     if (drawn := run.method.randomized(run)) is not None:
         more, promised, steps = drawn
         columns, promises, events = columns | more, promises + promised, events + steps
-        bits = randomness(cryptographic=run.source.cryptographic)
-    return one_table(run, Guarantee(promises=tuple(promises), events=tuple(events), randomness=bits), columns)
+    return one_table(run, Guarantee(promises=tuple(promises), events=tuple(events)), columns)
 
 
 def _permuted(run: ClassRun) -> Outcome:
@@ -109,7 +107,6 @@ def _permuted(run: ClassRun) -> Outcome:
     guarantee = Guarantee(
         promises=(_hidden_classes(run), *_views(run)),
         events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
-        randomness=randomness(cryptographic=run.source.cryptographic),
     )
     return one_table(run, guarantee, columns, [(run.confidential, order)])
 
@@ -181,15 +178,15 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
         f"SELECT people.*, {', '.join(f'counts.{name}' for name in names)}, "
         f"1.0 * counts.{number} / sizes.{number} AS {_plain('probability', columns)}",
         f"FROM '{identifying}' AS people",
-        f"JOIN ({_counted(confidential, number, link, *names)}) AS counts",
+        f"JOIN ({_count_query(confidential, number, link, *names)}) AS counts",
         f"USING ({link})",
-        f"JOIN ({_counted(confidential, number, link)}) AS sizes",
+        f"JOIN ({_count_query(confidential, number, link)}) AS sizes",
         f"USING ({link});",
     )
     return "\n".join(lines)
 
 
-def _counted(file: str, number: str, *names: str) -> str:
+def _count_query(file: str, number: str, *names: str) -> str:
     listed = ", ".join(names)
     return f"SELECT {listed}, count(*) AS {number} FROM '{file}' GROUP BY {listed}"  # noqa: S608 - text for users
 
@@ -247,45 +244,3 @@ def closeness(partition: Partition, numbers: Integers) -> Achieved:
     attribute = SensitiveAttribute(name="bucket", size=int(numbers.max()) + 1, ordered=False)
     classes = classes_of(partition, (attribute,), numbers[:, None])
     return Achieved({**KAnonymity(1).achieved(classes), **MultiplicativeCloseness("bucket", 1).achieved(classes)})
-
-
-class Classed(Event):
-    """Records were put into classes."""
-
-    name = "classed"
-    method: str
-    form: str
-    columns: tuple[str, ...]
-    classes: int
-    smallest: int
-    largest: int
-
-    def describe(self) -> str:
-        done = {
-            "microaggregated": f"and replaced their {quoted(self.columns)} by a typical value of the class",
-            "generalized": f"and generalised their {quoted(self.columns)} to what the class has in common",
-            "permuted": f"and left their {quoted(self.columns)} as they are",
-            "anatomy": f"and left their {quoted(self.columns)} as they are",
-        }[self.form]
-        return (
-            f"Grouped the records into {self.classes:,} classes of {sizes(self.smallest, self.largest)} with method "
-            f"`{self.method}`, {done}."
-        )
-
-
-class Permuted(Event):
-    """The values of some columns changed places inside their classes, at random; the classes are not published."""
-
-    name = "permuted"
-    columns: tuple[str, ...]
-    sentence = "Exchanged the values of {columns!q} between the records of each class, at random."
-
-
-class Separated(Event):
-    """Columns were released in two tables that only the class links."""
-
-    name = "separated"
-    identifying: tuple[str, ...]
-    confidential: tuple[str, ...]
-    class_column: str
-    sentence = "Released {identifying!q} and {confidential!q} as two tables, linked by `{class_column}` alone."

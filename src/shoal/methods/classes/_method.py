@@ -12,21 +12,31 @@ import numpy as np
 from shoal import tables
 from shoal.errors import RequirementError
 from shoal.exact import one_of
-from shoal.guarantees import Counted, Event, Ordered, PromiseEntry, Requirement
-from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
-from shoal.methods.base import DATA, Keeps, Made, Method, Part, Work, as_strong, decided, released_columns
+from shoal.guarantees import Counted, Event, ExpectedStep, Ordered, PromiseEntry, Requirement, exactly, once
+from shoal.mechanisms import RandomSource
+from shoal.methods._opening import check_size, domains, expected_preparation
+from shoal.methods._own_values import OwnValue
+from shoal.methods._persons import count_persons, risk_of_people
+from shoal.methods.base import (
+    DATA,
+    Method,
+    MethodCapabilities,
+    Part,
+    RecordClasses,
+    Result,
+    Work,
+    as_strong,
+    released_columns,
+)
 from shoal.methods.classes._columns import HeldRecords, quasi_identifiers
 from shoal.methods.classes._forms import (
     CONFIDENTIAL,
     IDENTIFYING,
-    Classed,
     Outcome,
-    Permuted,
-    Separated,
     formed,
     released,
 )
-from shoal.methods.classes._partition import merged
+from shoal.methods.classes._partition import Partition, merged
 from shoal.methods.classes._promises import HiddenClasses
 from shoal.methods.classes._run import (
     Classified,
@@ -39,13 +49,14 @@ from shoal.methods.classes._run import (
     released_sensitive,
     verdict,
 )
+from shoal.methods.classes._steps import CLASS_STEPS, Classed, Permuted, Separated
 from shoal.models import Classes, Model
 from shoal.risk import reidentification
 from shoal.schema import Attribute, Role, Schema
 from shoal.tables import EncodedRecords, Table, free_name
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +64,15 @@ class PartitionMethod(Method):
     """A method that chooses the class of every record on its own."""
 
     form: Form = field(default="microaggregated", metadata=one_of("microaggregated"))
-    keeps: ClassVar[Keeps] = Keeps(persons=True)
+    family: ClassVar[str] = "classes"
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(persons=True)
+    step_kinds: ClassVar[tuple[type[Event], ...]] = CLASS_STEPS
 
     @abstractmethod
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Put every record into a class, so that every class satisfies every model.
+
+        What is drawn at random is drawn from ``source``, and a step with ``draws`` says so.
 
         Raises
         ------
@@ -70,37 +85,54 @@ class PartitionMethod(Method):
         """Whether quasi-identifiers are released as they were: classes then hide sensitive values, not people."""
         return self.form in ("permuted", "anatomy")
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)
-        found, made = settled(opened, self.classify(opened.people, opened.plan.class_models))
+        found, made = settled(opened, self.classify(opened.people, opened.plan.class_models, work.source))
         work.watch.step(2, 3, "checking the promises")
         run = opened.run(found, made, checked(opened.plan, opened.encoded, found, made))
-        return assembled(run, released(run), opened.table)
+        return assembled(run, released(run), opened.work)
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Return what is done before classes are made, and what there is to say of them afterwards."""
         del columns
         return (), ()
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
-        """Return how records were compared, their classes, and what became of these."""
-        *identifying, confidential = self.files(schema).values()
-        others = [name for name in confidential if not schema[name].role.tells_who]
-        link = free_name("class", schema.names)
-        moved: dict[str, list[Event]] = {
-            "permuted": [Permuted(columns=tuple(others))],
-            "anatomy": [
-                Separated(identifying=names, confidential=confidential, class_column=link) for names in identifying
-            ],
-        }
-        return [*self.decided_classes(schema, schema.quasi_identifiers), *decided(moved.get(self.form, ()))]
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        return [
+            *expected_preparation(plan.schema),
+            *self.expected_classes(plan, plan.schema.quasi_identifiers),
+            *self.expected_form(plan.schema),
+            *self.expected_counts(plan),
+            *exactly(Ordered()),
+        ]
 
-    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return the steps that make classes by some quasi-identifiers."""
-        before, after = self.steps([schema[name] for name in schema.quasi_identifiers if name in names])
-        made: dict[str, object] = {"step": Classed.name, "method": self.name, "form": self.form, "columns": list(names)}
-        return [*decided(before), made, *decided(after)]
+        del plan
+        return [once(Classed, method=self.name, form=self.form, columns=tuple(names))]
+
+    def expected_form(self, schema: Schema) -> list[ExpectedStep]:
+        """Return the steps that are taken on all classes together."""
+        if self.form == "permuted":
+            return exactly(Permuted(columns=self.confidential(schema)))
+        if self.form != "anatomy":
+            return []
+        identifying, confidential = self.files(schema).values()
+        link = free_name("class", schema.names)
+        return exactly(Separated(identifying=identifying, confidential=confidential, class_column=link))
+
+    def expected_counts(self, plan: Plan, names: Sequence[str] = ()) -> list[ExpectedStep]:
+        """Return the step that counts the persons of classes of some columns, or of all, where persons are counted."""
+        person = plan.schema.person
+        if person is None or not self.counts_persons:
+            return []
+        step = once(Counted, column=person, columns=tuple(names))
+        return [step if self.shows_members else step.deciding(hidden=None)]
+
+    def confidential(self, schema: Schema) -> tuple[str, ...]:
+        """Return the released columns that do not tell who somebody is."""
+        return tuple(name for name in released_columns(schema) if not schema[name].role.tells_who)
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: two where the class alone links them, else one."""
@@ -149,7 +181,7 @@ class PartitionMethod(Method):
 class Opened:
     """A plan with everything spelt out, and the records that it is about, in memory."""
 
-    plan: Brief
+    plan: Plan
     method: PartitionMethod
     table: Table
     encoded: EncodedRecords
@@ -175,11 +207,9 @@ class Opened:
 
 def open_records(work: Work) -> Opened:
     """Read the records of a plan whose method looks at each of them."""
-    check_key(work.schema, work.key)
-    plan = replace(work.plan, models=tuple(model.resolved(work.schema) for model in work.plan.models))
-    method = plan.method
+    work = work.open()
+    plan, table, method = work.plan, work.table, work.plan.method
     assert isinstance(method, PartitionMethod)  # noqa: S101 - it makes the release
-    table = work.table.with_schema(plan.schema)
     work.watch.step(0, 3, "reading the records")
     # the same records in another order make the same classes: ties are decided by all that is released of a record
     by = [name for name in released_columns(plan.schema) if plan.schema[name].role is not Role.IDENTIFIER]
@@ -234,21 +264,19 @@ def for_persons(opened: Opened, found: Classified) -> Classified:
     return replace(found, partition=partition)
 
 
-def _wanted(plan: Brief, method: PartitionMethod) -> tuple[str, ...]:
+def _wanted(plan: Plan, method: PartitionMethod) -> tuple[str, ...]:
     models: Sequence[Model] = plan.class_models
     read = [name for model in models for name in model.capabilities.sensitive]
     return tuple(dict.fromkeys([*read, *method.reads(plan.schema)]))
 
 
-def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
-    """Put a release together, from what is known of the run and what leaves."""
+def assembled(run: ClassRun, outcome: Outcome, work: Work) -> Result:
+    """Put the result of opened work together, from what is known of the run and what leaves."""
     plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
     parts, guarantee, notes = outcome
-    events = [*preparation(plan.schema, table), *guarantee.events]
-    if not any(event.name == Counted.name for event in events):
-        events += counting(run)
-    guarantee = replace(guarantee, events=(*events, Ordered()))
-    return Made(
+    if not any(isinstance(event, Counted) for event in guarantee.events):
+        guarantee = replace(guarantee, events=(*guarantee.events, *counting(run)))
+    result = Result(
         plan=plan,
         table=_shown(run, parts),
         guarantee=guarantee,
@@ -266,8 +294,42 @@ def assembled(run: ClassRun, outcome: Outcome, table: Table) -> Made:
             if attribute.hierarchy is not None and attribute.name not in found.bucketized
         ),
         parts=parts,
+        record_classes=_record_classes(run, work.table),
+        own_values=_own_values(run, guarantee.events),
         notes=notes,
     )
+    return work.release(result)
+
+
+def _own_values(run: ClassRun, steps: Sequence[Event]) -> tuple[OwnValue, ...]:
+    """Return how likely values that changed places inside the classes, or their buckets, stay with their records."""
+    names = [name for step in steps if isinstance(step, Permuted) for name in step.columns]
+    labels, found = run.formed.partition.labels.astype(np.int64), run.found
+    made = []
+    for name in names:
+        if found.buckets is not None and name in found.bucketized:
+            texts = found.buckets.labels[found.bucketized.index(name)]
+            codes = np.array([texts.index(text) for text in texts])[found.buckets.numbers]
+            pairs, counts = np.unique(labels * len(texts) + codes, return_counts=True)
+            made.append(OwnValue.of(name, pairs // len(texts), counts))
+        else:
+            made.append(OwnValue.of(name, *tables.tally_by_class(run.encoded, labels, name)))
+    return tuple(made)
+
+
+def _record_classes(run: ClassRun, table: Table) -> tuple[RecordClasses, ...]:
+    """Return the classes of the records, where confidential columns are released as they were."""
+    if run.method.randomized(run) is not None:
+        return ()
+    names = [name for name in run.confidential if name not in run.found.bucketized]
+    return (classes_of_records(run, table, run.formed.partition, names),)
+
+
+def classes_of_records(run: ClassRun, table: Table, partition: Partition, names: Sequence[str]) -> RecordClasses:
+    """Return the classes of a partition in the order of the source, with the columns whose values they hide."""
+    labels = np.empty(len(run.encoded), dtype=np.int64)
+    labels[np.argsort(run.encoded.rows, kind="stable").argsort()] = partition.labels
+    return RecordClasses(table=table, columns=tuple(names), find=lambda: labels)
 
 
 def counting(run: ClassRun, columns: Sequence[str] = ()) -> list[Event]:
@@ -275,12 +337,12 @@ def counting(run: ClassRun, columns: Sequence[str] = ()) -> list[Event]:
     person = run.schema.person
     if person is None or not run.method.counts_persons:
         return []
-    step = counted(person, run.encoded.frequencies, run.formed.partition.labels, run.classes)
+    step = count_persons(person, run.encoded.frequencies, run.formed.partition.labels, run.classes)
     hidden = run.crowd if run.method.shows_members else None
     return [replace(step, hidden=hidden, columns=tuple(columns))]
 
 
-def reported(plan: Brief, measures: Mapping[str, float]) -> dict[str, float | None]:
+def reported(plan: Plan, measures: Mapping[str, float]) -> dict[str, float | None]:
     """Return the measures asked for and those of the form; the loss only where values are generalised."""
     names = dict.fromkeys((*(each.label for each in plan.reported), *measures))
     return {name: measures.get(name) for name in names if name != "loss" or name in measures}

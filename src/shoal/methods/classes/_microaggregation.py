@@ -7,18 +7,29 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import counted, quoted
 from shoal.exact import Arguments, one_of
-from shoal.guarantees import Event, Guarantee, Promise, PromiseEntry, Requirement
+from shoal.guarantees import (
+    Event,
+    ExpectedStep,
+    Guarantee,
+    Ordered,
+    Promise,
+    PromiseEntry,
+    Requirement,
+    exactly,
+    once,
+)
 from shoal.kernels import Floats
-from shoal.methods.base import Made, Work
+from shoal.mechanisms import RandomSource
+from shoal.methods._opening import expected_preparation
+from shoal.methods.base import Result, Work
 from shoal.methods.classes._block_task import BlockRecords
-from shoal.methods.classes._blocks import LEAST_BLOCK, Blocked, blocked_mdav, blocks, exchange
+from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exchange
 from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
 from shoal.methods.classes._forms import classed, one_table
@@ -28,10 +39,14 @@ from shoal.methods.classes._near_classes import Strategy, microaggregate_points
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
 from shoal.methods.classes._run import Classified, Form, Formed, checked
+from shoal.methods.classes._steps import Averaged, Blocked, Compared
 from shoal.methods.classes._typical import Errors
 from shoal.models import Model
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import group
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 Categories = Literal["auto", "semantic", "points"]
 """How categories are compared: by their semantic distance; as points that have nearly these distances, which is faster;
@@ -63,7 +78,7 @@ class Clustering(BlockMethod):
     def compared(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Cluster the records, and merge clusters until every model holds."""
         columns = [column.attribute for column in people.quasi_identifiers]
         events: list[Event] = [compared(columns, self.compared(people))]
@@ -111,10 +126,11 @@ class Clustering(BlockMethod):
         """Say how records were compared."""
         return (compared(columns, "points"),), ()
 
-    def decided_classes(self, schema: Schema, names: Sequence[str]) -> list[dict[str, object]]:
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return the steps that make classes; how categories are compared may depend on how many there are."""
-        made = BlockMethod.decided_classes(self, schema, names)
-        return [{name: value for name, value in step.items() if name != "distance"} for step in made]
+        step = compared([plan.schema[name] for name in names], "points")
+        how = once(Compared, scaled=step.scaled, concepts=step.concepts, weighted=step.weighted)
+        return [how, *BlockMethod.expected_classes(self, plan, names)]
 
     def fit(self, arguments: Arguments) -> None:
         """Report blocks that are too small to cluster well."""
@@ -157,13 +173,13 @@ class Microaggregation(Clustering):
     #: To how many decimals means are rounded, in [0, 12]; not at all where not given.
     decimals: int | None = None
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Cluster the records by all quasi-identifiers of ``people``, and merge clusters until every model holds."""
-        found = Clustering.classify(self, people, models)
+        found = Clustering.classify(self, people, models, source)
         columns = [column.attribute for column in people.quasi_identifiers]
         return replace(found, details=(averaged(columns, self.decimals),), decimals=self.decimals)
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
         if len(self.groups or ()) > 1:
             return _aggregate_apart(work, self)
@@ -177,11 +193,18 @@ class Microaggregation(Clustering):
         """Say how records were compared, and what stands for a class."""
         return Clustering.steps(self, columns)[0], (averaged(columns, self.decimals),)
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
-        """Return the steps of each set of quasi-identifiers."""
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
+        columns = [plan.schema[name] for name in plan.schema.quasi_identifiers if name in names]
+        return [*Clustering.expected_classes(self, plan, names), *exactly(averaged(columns, self.decimals))]
+
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        """Return the steps of each set of quasi-identifiers, and those of all."""
         if len(self.groups or ()) < 2:
-            return Clustering.decided_steps(self, schema)
-        return [step for names in self.groups or () for step in self.decided_classes(schema, names)]
+            return Clustering.expected_steps(self, plan)
+        steps = expected_preparation(plan.schema)
+        for names in self.groups or ():
+            steps += [*self.expected_classes(plan, names), *self.expected_counts(plan, names)]
+        return [*steps, *self.expected_counts(plan, plan.schema.quasi_identifiers), *exactly(Ordered())]
 
     def unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
@@ -347,7 +370,7 @@ class VMdav(Microaggregation):
         return vmdav(places, k, gamma=self.gamma)
 
 
-def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
+def _aggregate_apart(work: Work, method: Microaggregation) -> Result:
     """Microaggregate sets of quasi-identifiers independently; what is promised holds for each set on its own."""
     opened = open_records(work)
     plan, encoded, groups = opened.plan, opened.encoded, method.groups or ()
@@ -359,7 +382,7 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
         work.watch.step(1 + number, 2 + len(groups), "making classes")
         chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
         people = replace(opened.people, quasi_identifiers=chosen)
-        found, made = settled(replace(opened, people=people), method.classify(people, plan.class_models))
+        found, made = settled(replace(opened, people=people), method.classify(people, plan.class_models, work.source))
         classes = checked(plan, encoded, found, made)
         run = opened.run(found, made)
         words = run.words(columns=tuple(names))
@@ -373,7 +396,7 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Made:
     run = opened.run(Classified(partition=partition), together)
     events += counting(run, plan.schema.quasi_identifiers)
     guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
-    return assembled(run, one_table(run, guarantee), opened.table)
+    return assembled(run, one_table(run, guarantee), opened.work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -411,7 +434,7 @@ class TMicroaggregate(BlockMethod):
     name: ClassVar[str] = "t-microaggregate"
     about: ClassVar[str] = "Similar people in groups that resemble the whole table."
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Make classes by the strategy."""
         partition = microaggregate_points(
             people.points,
@@ -432,53 +455,6 @@ class TMicroaggregate(BlockMethod):
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make the classes of a block by the strategy."""
         return block.microaggregated(self.strategy)
-
-
-class Compared(Event):
-    """Records were compared; ``scaled`` are numbers, days and ranks, ``concepts`` are categories."""
-
-    name = "measured"
-    scaled: tuple[str, ...]
-    concepts: tuple[str, ...]
-    distance: str
-    weighted: bool
-
-    def __post_init__(self) -> None:
-        if self.distance not in ("semantic", "points"):
-            raise ValueError("distances are semantic, or those of points")
-
-    def describe(self) -> str:
-        how = []
-        if self.scaled:
-            how.append(f"{quoted(self.scaled)} in standard deviations (z-scores)")
-        if self.concepts:
-            exact = "" if self.distance == "semantic" else ", approximated by points"
-            how.append(f"{quoted(self.concepts)} by semantic distance{exact}")
-        return f"Compared records by {' and '.join(how)}{', times their weights' if self.weighted else ''}."
-
-
-class Averaged(Event):
-    """What stands for a class: how the typical value of every column is made."""
-
-    name = "averaged"
-    means: tuple[str, ...] = ()
-    days: tuple[str, ...] = ()
-    medians: tuple[str, ...] = ()
-    concepts: tuple[str, ...] = ()
-    decimals: int | None = None
-
-    def describe(self) -> str:
-        rounded = "not rounded" if self.decimals is None else f"rounded to {counted(self.decimals, 'decimal')}"
-        kinds = (
-            (self.means, f"the mean, {rounded}"),
-            (self.days, "the mean, rounded to a day"),
-            (self.medians, "the median"),
-            (self.concepts, "the concept with the least sum of distances"),
-        )
-        said = "; ".join(f"of {quoted(names)} {what}" for names, what in kinds if names)
-        numeric = self.means or self.days or self.medians
-        missing = " Members without a value are left out of means and medians." if numeric else ""
-        return f"Typical values of a class are: {said}.{missing}"
 
 
 def compared(columns: Sequence[Attribute], distance: str) -> Compared:

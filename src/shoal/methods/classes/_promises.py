@@ -23,6 +23,7 @@ from shoal.guarantees import (
     CLASSES,
     CRYPTOGRAPHIC,
     Check,
+    Counted,
     Decision,
     Evidence,
     Neighbours,
@@ -33,9 +34,9 @@ from shoal.guarantees import (
     Words,
     checked,
     syntactic,
-    texts_of,
 )
-from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
+from shoal.methods.classes._closeness import PRIOR, closeness_epsilon
+from shoal.methods.classes._steps import Permuted, Sliced
 from shoal.models import REPLAY, Achieved, Classes, Model, MultiplicativeCloseness
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
@@ -78,15 +79,6 @@ def of_file(promise: Promise, file: str) -> Promise:
 def above(value: float) -> str:
     """Write a number with four digits after the point, never below it."""
     return f"{math.ceil(value * DIGITS + 1e-6) / DIGITS:,.4f}".rstrip("0").rstrip(".")
-
-
-def sizes(smallest: int, largest: int) -> str:
-    """Return the sizes of classes in words.
-
-    >>> sizes(5, 5), sizes(5, 1200)
-    ('5', '5 to 1,200')
-    """
-    return f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
 
 
 class ClassPromise(PromiseKind):
@@ -137,14 +129,14 @@ class ClassPromise(PromiseKind):
             promise = self.again(entry, evidence)
             if entry.file is not None:
                 promise = _about(promise, entry.file, evidence)
-            same, difference = entry.compared(promise, wording=evidence.certificate.same_wording)
+            same, difference = entry.compared(promise)
             return (True, detail) if same else (False, difference)
 
         return [checked(self.subject(entry), decided, shown=self.shown)]
 
 
 def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:
-    return of_file(promise, file) if evidence.steps("sliced") else dataclasses.replace(promise, file=file)
+    return of_file(promise, file) if evidence.steps(Sliced) else dataclasses.replace(promise, file=file)
 
 
 UNSEEN = Words(alike=False)
@@ -240,6 +232,7 @@ class HiddenClasses(ClassPromise):
     k: int = field(metadata=WHOLE)
     #: The greatest factor, in [1, inf).
     t: Fraction = field(metadata=within("[1, inf)"))
+    hides_among_k: ClassVar[bool] = True
     name: ClassVar[str] = "hidden-classes"
 
     def statement(self, words: Words = CLASSES) -> str:
@@ -253,7 +246,7 @@ class HiddenClasses(ClassPromise):
     def assumptions(self) -> tuple[str, ...]:
         return (
             "The classes, which are not published, and the exchange inside them are as the steps say.",
-            "An intruder knows at most the columns declared as quasi-identifiers, and not the classes.",
+            "Others know at most the quasi-identifiers of a person, and not the classes.",
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
             REPLAY,
         )
@@ -283,11 +276,11 @@ class HiddenClasses(ClassPromise):
         totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
         if dict(zip(labels, totals, strict=True)) != evidence.tallied(evidence.data(entry), self.columns):
             return False, "the listed classes do not add up to the released values"
-        if not any({*self.columns} <= {*texts_of(step["columns"])} for step in evidence.steps("permuted")):
+        if not any({*self.columns} <= {*step.columns} for step in evidence.steps(Permuted)):
             return False, "no step exchanges values"
         if any(number < 1 or not self._fits(counts, totals) for number, *counts in rows):
             return False, "a listed class breaks it"
-        if evidence.steps("counted") and evidence.counting(evidence.data(entry).quasi_identifiers).crowd < self.k:
+        if evidence.steps(Counted) and evidence.counting(evidence.data(entry).quasi_identifiers).crowd < self.k:
             return False, "the certificate's count of persons contradicts it"
         classes = sum(row[0] for row in rows)
         return True, f"holds for the {classes:,} classes that the certificate lists; it does not show who is in which"

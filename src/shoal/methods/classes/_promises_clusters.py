@@ -20,18 +20,18 @@ from shoal.exact import COLUMNS, WHOLE, one_of
 from shoal.guarantees import (
     CLASSES,
     SEED,
+    Counted,
     Data,
     Decision,
     Evidence,
     Promise,
     PromiseEntry,
-    Step,
     Strength,
     Words,
-    texts_of,
 )
-from shoal.methods.classes._promises import ClassPromise, achieved, sizes, weakest
+from shoal.methods.classes._promises import ClassPromise, achieved, weakest
 from shoal.methods.classes._quotas import quota_bounds
+from shoal.methods.classes._steps import Classed, Permuted, Ranked, possible_sizes, sizes
 from shoal.models import Classes, ClassHistogram, Model, ProbabilisticKAnonymity
 from shoal.schema import Role
 
@@ -41,6 +41,10 @@ UNTIED = (
     "that follows from another one undoes the exchange."
 )
 DRAWN = "The clusters and the exchange inside them, which the data cannot show, are as the steps say."
+ORIGIN = (
+    "This limits which record a value came from, not whether it is the person's own: people who exchange equal values "
+    "keep theirs."
+)
 SHOWN = "Quasi-identifiers are released as they are: the release is not k-anonymous, and who is in it is not hidden."
 
 Intruder = Literal["uninformed", "informed"]
@@ -57,33 +61,37 @@ class Exchanged(ClassPromise):
     intruder: Intruder = field(metadata=one_of(*get_args(Intruder)))
     #: The exchanged columns.
     columns: tuple[str, ...] = field(metadata=COLUMNS)
+    hides_among_k: ClassVar[bool] = True
     name: ClassVar[str] = ProbabilisticKAnonymity.name
     shown: ClassVar[bool] = False
 
     def statement(self, words: Words = CLASSES) -> str:
-        if words.person is not None:
-            return self._to_persons()
+        return f"{self._to_records() if words.person is None else self._to_persons()} {ORIGIN}"
+
+    def _to_records(self) -> str:
         if self.intruder == "uninformed":
             return (
                 "An intruder who knows the quasi-identifiers of a person finds the record that the person's values of "
                 f"{quoted(self.columns)} were moved to with probability at most 1/{self.k}."
             )
-        one = quoted(self.columns) if len(self.columns) == 1 else f"one of {quoted(self.columns)}"
         return (
-            f"An intruder who knows every column of a person but {one} finds the record that the person's value of "
-            f"that column was moved to with probability at most 1/{self.k}."
+            f"An intruder who knows every column of a person but {self._one} finds the record that the person's value "
+            f"of that column was moved to with probability at most 1/{self.k}."
         )
 
     def _to_persons(self) -> str:
         if self.intruder == "uninformed":
             known, moved = "the quasi-identifiers of all records of a person", f"values of {quoted(self.columns)}"
         else:
-            one = quoted(self.columns) if len(self.columns) == 1 else f"one of {quoted(self.columns)}"
-            known, moved = f"every column of all records of a person but {one}", "values of that column"
+            known, moved = f"every column of all records of a person but {self._one}", "value of that column"
         return (
-            f"To an intruder who knows {known}, the {moved} that a released record shows are that person's with "
-            f"probability at most 1/{self.k}."
+            f"To an intruder who knows {known}, the {moved} that a released record shows came from a record of that "
+            f"person with probability at most 1/{self.k}."
         )
+
+    @property
+    def _one(self) -> str:
+        return quoted(self.columns) if len(self.columns) == 1 else f"one of {quoted(self.columns)}"
 
     def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
         """Return how the release speaks of clusters that nobody sees."""
@@ -92,8 +100,8 @@ class Exchanged(ClassPromise):
     def assumptions(self) -> tuple[str, ...]:
         if self.intruder == "uninformed":
             return (
-                "An intruder knows at most the columns declared as quasi-identifiers, of anybody (uninformed "
-                "intruder). The clusters and the method may be known, but not the random exchange.",
+                "Others know at most the quasi-identifiers of anybody (uninformed intruder). They may know the "
+                "clusters and the method, but not the random exchange.",
                 DRAWN,
                 SHOWN,
                 UNTIED,
@@ -122,7 +130,7 @@ class Exchanged(ClassPromise):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Compare the promise with the steps, the columns and the number of records."""
         data = evidence.data(entry)
-        if evidence.steps("counted") and evidence.counting(data.quasi_identifiers).crowd < self.k:
+        if evidence.steps(Counted) and evidence.counting(data.quasi_identifiers).crowd < self.k:
             return False, "the certificate's count of persons contradicts it"
         return self._together(evidence, data) if self.intruder == "uninformed" else self._apart(evidence, data)
 
@@ -130,21 +138,21 @@ class Exchanged(ClassPromise):
         others = {column.name for column in data.columns if not column.role.tells_who}
         if {*self.columns} != others:
             return False, "columns that are not quasi-identifiers stay with the person"
-        if not any({*texts_of(step["columns"])} == others for step in evidence.steps("permuted")):
+        if not any({*step.columns} == others for step in evidence.steps(Permuted)):
             return False, "no step exchanges these columns"
-        passed, detail = agreeing_sizes(classing_step(evidence, data), "classes", data.records, self.k)
+        passed, detail = agreeing_sizes(classing_step(evidence, data), data.records, self.k)
         return passed, f"{detail}; {UNSEEN}" if passed else detail
 
     def _apart(self, evidence: Evidence, data: Data) -> Decision:
         sensitive = {column.name for column in data.columns if column.role is Role.SENSITIVE}
-        steps = {str(step["column"]): step for step in evidence.steps("ranked")}
+        steps = {step.column: step for step in evidence.steps(Ranked)}
         if {*self.columns} != sensitive:
             return False, "it is not about every sensitive column"
         if not sensitive <= steps.keys():
             return False, "no step exchanges these columns"
         detail = ""
         for name in self.columns:
-            passed, detail = agreeing_sizes(steps[name], "clusters", data.records, self.k)
+            passed, detail = agreeing_sizes(steps[name], data.records, self.k)
             if not passed:
                 return False, f"`{name}`: {detail}"
         return True, f"every sensitive column: {detail}; {UNSEEN}"
@@ -155,21 +163,21 @@ def cluster_words(entry: PromiseEntry, evidence: Evidence) -> Words:
     return dataclasses.replace(evidence.words(evidence.data(entry)), group="cluster", alike=False)
 
 
-def agreeing_sizes(step: Step, name: str, records: int, k: int) -> Decision:
+def agreeing_sizes(step: Classed | Ranked, records: int, k: int) -> Decision:
     """Compare the clusters of a step with k and with the number of records."""
-    count, smallest, largest = (int(str(step[key])) for key in (name, "smallest", "largest"))
+    (count, smallest), largest = step.hidden_classes, step.largest
     if k < 1 or smallest < k:
         return False, f"the steps make clusters of {smallest:,}, fewer than k = {k:,}"
-    if count < 1 or not count * smallest <= records <= count * largest:
+    if not possible_sizes(count, smallest, largest, records):
         return False, f"{count:,} clusters of {smallest:,} to {largest:,} are not {records:,} records"
     each = sizes(smallest, largest)
     return True, f"the steps exchange {records:,} records in {count:,} clusters of {each}; k = {k:,}"
 
 
-def classing_step(evidence: Evidence, data: Data) -> Step:
+def classing_step(evidence: Evidence, data: Data) -> Classed:
     """Return the one step that put the records into classes by all quasi-identifiers."""
     names = {*data.quasi_identifiers}
-    (step,) = (step for step in evidence.steps("classed") if {*texts_of(step["columns"])} == names)
+    (step,) = (step for step in evidence.steps(Classed) if {*step.columns} == names)
     return step
 
 
@@ -205,9 +213,9 @@ class OfAttributeSet(ClassPromise):
 
     def assumptions(self) -> tuple[str, ...]:
         return (
-            f"An intruder knows at most {quoted(self.columns)}: all quasi-identifiers taken together are not covered, "
+            f"Others know at most {quoted(self.columns)}: all quasi-identifiers taken together are not covered, "
             "since their groups were clustered separately.",
-            *(text for text in self.model.assumptions() if not text.startswith("An intruder knows at most")),
+            *(text for text in self.model.assumptions() if not text.startswith("Others know at most")),
         )
 
     def words(self, entry: PromiseEntry, evidence: Evidence) -> Words:
@@ -232,12 +240,12 @@ class OfAttributeSet(ClassPromise):
         if not {*self.columns} <= {*data.quasi_identifiers}:
             return False, "it names columns that are not quasi-identifiers of the release"
         classes = self._classes(evidence, data)
-        if evidence.steps("counted"):
+        if evidence.steps(Counted):
             least = self.model.capabilities.minimal_class_size
             if not least <= evidence.counting(self.columns).fewest <= int(classes.sizes.min()):
                 return False, "the certificate's count of persons contradicts it"
             if not self.model.shown_by_records:
-                return True, "it counts persons, whom the release does not show: on the publisher's word"
+                return True, "it counts persons, whom the release does not show"
         failing = int(np.count_nonzero(~self.model.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
@@ -294,16 +302,16 @@ class OfClusters(ClassPromise):
         Models that clusters keep are kept by their union, so that none is where the whole table fails.
         """
         data = evidence.data(entry)
-        if not evidence.steps("permuted"):
+        if not evidence.steps(Permuted):
             return False, "no step exchanges values"
         step = classing_step(evidence, data)
-        passed, detail = agreeing_sizes(step, "classes", data.records, self.model.capabilities.minimal_class_size)
+        passed, detail = agreeing_sizes(step, data.records, self.model.capabilities.minimal_class_size)
         if not passed:
             return False, detail
         classes = evidence.classes(data, sensitive=self.model.capabilities.sensitive)
         if not self.model.holds(_divided(classes)):
             return False, f"even a single cluster of all records does not keep `{self.model.name}`"
-        for size in {int(str(step[name])) for name in ("smallest", "largest")}:
+        for size in {step.smallest, step.largest}:
             if size < data.records and not _reachable(self.model, classes, size):
                 return False, f"no cluster of {size:,} of these records can keep `{self.model.name}`"
         return True, f"`{self.model.name}` was decided on clusters that are not published: the data cannot show it"

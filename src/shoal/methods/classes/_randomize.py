@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
 from shoal.exact import STARTING_BITS, ball, fraction, plain, working_precision
+from shoal.guarantees import Event
 from shoal.hierarchies import declared_leaves, leaves_declared
 from shoal.mechanisms import (
     SYSTEM,
@@ -272,3 +273,16 @@ def _exponential_coins(count: int, epsilon: Fraction, source: RandomSource) -> N
     for place in np.flatnonzero((drawn == np.uint64(threshold)) | (drawn == np.uint64(min(threshold + 1, 2**64 - 1)))):
         heads[place] = below_real(int(drawn[place]), 64, lambda: (-ball(epsilon)).exp(), source=source)
     return heads
+
+
+class Randomized(Event):
+    """A confidential attribute of every record was randomised on its own."""
+
+    name = "randomized"
+    draws = True
+    term = "randomization"
+    effect = "randomised"
+    column: str
+    mechanism: Mechanism
+    epsilon_spent: Fraction
+    sentence = "Randomised `{column}` of every record by {mechanism} (epsilon {epsilon_spent!f:.6g})."

@@ -24,8 +24,8 @@ from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import EncodedRecords, Frequencies, Holders, SensitiveAttribute
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
     from shoal.methods.classes._method import PartitionMethod
+    from shoal.plan import Plan
 
 
 Form = Literal["microaggregated", "generalized", "permuted", "anatomy", "suppressed"]
@@ -94,7 +94,7 @@ class ReleasedColumns(ABC):
 class ClassRun(ReleasedColumns):
     """What all forms of a release are made from."""
 
-    plan: Brief
+    plan: Plan
     method: PartitionMethod
     encoded: EncodedRecords
     found: Classified
@@ -165,7 +165,7 @@ def readings(
 
     Where the records of a class look alike, its persons are counted, and each has one vote. Where quasi-identifiers are
     released as they are (``shown``), anybody sees that r of the n records of a class are of the same person, and any
-    confidential values of the class are that person's with probability r / n. So promises must also hold as the
+    confidential values of the class come from that person with probability r / n. So promises must also hold as the
     intruder sees it: a class hides everybody among floor(n / greatest r) people, and every record counts as it is. A
     union of classes keeps what all of them keep.
     """
@@ -207,7 +207,7 @@ def verdict(
     return np.asarray(np.all([satisfied(models, way) for way in ways], axis=0))[: partition.count]
 
 
-def checked(plan: Brief, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
+def checked(plan: Plan, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
     sensitive, codes = released_sensitive(encoded, found)
     classes = classes_of(made.partition, sensitive, codes, encoded.persons)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -17,32 +16,34 @@ from shoal.errors import ParameterError, RequirementError, quoted
 from shoal.exact import WHOLE, Arguments, fraction, optional, plain, within
 from shoal.guarantees import (
     CLASSES,
+    COMMON_STEPS,
     Column,
     Counted,
     Decision,
     Dropped,
     Event,
     Evidence,
+    ExpectedStep,
     Guarantee,
-    Ordered,
     Promise,
     PromiseEntry,
     Requirement,
     Words,
     column,
+    exactly,
 )
 from shoal.kernels import Codes, Floats, Integers
-from shoal.methods._preparation import check_key
-from shoal.methods.base import Keeps, Made, Method, Part, Work, decided
-from shoal.methods.classes._bridge import PRIOR, closeness_epsilon
+from shoal.methods.base import Method, MethodCapabilities, Part, Result, Work
+from shoal.methods.classes._closeness import PRIOR, closeness_epsilon
 from shoal.methods.classes._promises import ClassPromise, HiddenClasses, ViewPrivacy, of_file
+from shoal.methods.classes._steps import Sliced
 from shoal.methods.classes._stochastic import LocalPrivacy
 from shoal.models import KAnonymity, Model, MultiplicativeCloseness, ProbabilisticKAnonymity, PSensitive
 from shoal.schema import Attribute, Flat, Kind, Role, Schema
 from shoal.tables import Table
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
 BINS = 10
 
@@ -90,9 +91,11 @@ class Slice(Method):
     size: int = field(default=4, metadata=WHOLE)
     inner: str = "generalize"
     options: Mapping[str, object] = field(default_factory=dict)
+    family: ClassVar[str] = "classes"
     name: ClassVar[str] = "slice"
     about: ClassVar[str] = "Groups of columns are anonymised and released apart."
-    keeps: ClassVar[Keeps] = Keeps(several_tables=True)
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities()
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, Sliced)
 
     def fit(self, arguments: Arguments) -> None:
         """Report groups that are no columns, and slices of slices."""
@@ -139,20 +142,22 @@ class Slice(Method):
         groups = self.groups or ()
         return {f"slice-{number}.parquet": tuple(group) for number, group in enumerate(groups, start=1)}
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
         """Return the groups, and the steps of the method of the groups for each that has a quasi-identifier."""
-        parts = [_part_schema(schema, names) for names in self.groups or ()]
-        own = [[*self.of_groups.decided_steps(part), *decided([Ordered()])] for part in parts if part.quasi_identifiers]
-        sliced = Sliced(groups=tuple(map(tuple, self.groups or ())))
-        return [*decided([sliced]), *chain.from_iterable(own)]
+        groups = tuple(map(tuple, self.groups or ()))
+        steps = exactly(*Dropped.by(plan.schema), Sliced(groups=groups))
+        for group in groups:
+            part = _part_plan(plan, self, [name for name in plan.schema.names if name in group])
+            steps += [] if part is None else _expected_of_slice(part)
+        return steps
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Anonymise each group of columns on its own."""
-        check_key(work.schema, work.key)
-        plan, table = work.plan, work.table.with_schema(work.schema)
+        work = work.open(models=work.plan.models)  # each group spells out its own
+        plan, table = work.plan, work.table
         groups = _groups(plan, self, table)
         plan = replace(plan, method=replace(self, groups=groups))
-        made: list[tuple[Part, Made | None, tuple[Promise, ...]]] = []
+        made: list[tuple[Part, Result | None, tuple[Promise, ...]]] = []
         for number, group in enumerate(groups, start=1):
             names = [name for name in plan.schema.names if name in group]
             file = f"slice-{number}.parquet"
@@ -187,7 +192,7 @@ class Slice(Method):
         return found
 
 
-def _groups(plan: Brief, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
+def _groups(plan: Plan, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
     if method.groups is not None:
         return tuple(tuple(group) for group in method.groups)
     released = [each.name for each in plan.schema if not each.role.names_someone or each.pseudonym]
@@ -219,7 +224,7 @@ def _flat(attribute: Attribute) -> Attribute:
     )
 
 
-def _part_plan(plan: Brief, method: Slice, names: Sequence[str]) -> Brief | None:
+def _part_plan(plan: Plan, method: Slice, names: Sequence[str]) -> Plan | None:
     """Return the plan of a group, or None where it has no quasi-identifier: nothing in it tells who somebody is."""
     schema = _part_schema(plan.schema, names)
     if not schema.quasi_identifiers:
@@ -249,13 +254,13 @@ def _is_about(model: Model, names: Sequence[str]) -> bool:
     return set(model.capabilities.sensitive) <= set(names)
 
 
-def _untouched(plan: Brief, table: Table, file: str, names: Sequence[str]) -> Part:
+def _untouched(plan: Plan, table: Table, file: str, names: Sequence[str]) -> Part:
     columns = tuple(column(plan.schema[name]) for name in names)
     sorted_table = tables.sorted_records(table.select(*names))
     return Part(file=file, table=sorted_table, records=table.count(), columns=columns)
 
 
-def _as_part(release: Made, file: str) -> tuple[Part, Made, tuple[Promise, ...]]:
+def _as_part(release: Result, file: str) -> tuple[Part, Result, tuple[Promise, ...]]:
     if len(release.parts) > 1:
         raise RequirementError(
             f"method `{release.plan.method.name}` releases several tables; a slice is one",
@@ -270,11 +275,11 @@ def _as_part(release: Made, file: str) -> tuple[Part, Made, tuple[Promise, ...]]
 
 
 def _together(
-    plan: Brief,
+    plan: Plan,
     table: Table,
     groups: tuple[tuple[str, ...], ...],
-    made: list[tuple[Part, Made | None, tuple[Promise, ...]]],
-) -> Made:
+    made: list[tuple[Part, Result | None, tuple[Promise, ...]]],
+) -> Result:
     releases = [release for _, release, _ in made if release is not None]
     if not releases:
         raise ParameterError("no group of columns has a quasi-identifier.")
@@ -284,15 +289,13 @@ def _together(
         promises.append(together.promise(Words(person=plan.schema.person if plan.method.counts_persons else None)))
     events = [*Dropped.by(plan.schema), Sliced(groups=groups)]
     events += [event for release in releases for event in _of_slice(release)]
-    randomness = list(dict.fromkeys(release.guarantee.randomness for release in releases))
     worst = min(releases, key=lambda release: release.after.smallest)
-    return Made(
+    return Result(
         plan=plan,
         table=made[0][0].table,
         guarantee=Guarantee(
             promises=tuple(promises),
             events=tuple(events),
-            randomness="; ".join(text for text in randomness if text != "none used") or "none used",
         ),
         measures={
             f"{name}, slice {number}": value
@@ -306,16 +309,27 @@ def _together(
         domains=tuple(domain for release in releases for domain in release.domains),
         sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
+        record_classes=tuple(classes for release in releases for classes in release.record_classes),
+        own_values=tuple(own for release in releases for own in release.own_values),
     )
 
 
-def _of_slice(release: Made) -> Iterator[Event]:
+def _of_slice(release: Result) -> Iterator[Event]:
     """Yield the steps of a slice: those that count persons say of which columns, and the person column goes once."""
     for event in release.guarantee.events:
         if isinstance(event, Counted):
             yield replace(event, columns=event.columns or release.plan.schema.quasi_identifiers)
         elif not isinstance(event, Dropped):
             yield event
+
+
+def _expected_of_slice(part: Plan) -> list[ExpectedStep]:
+    """Return the steps of a slice as `_of_slice` tells them."""
+    steps = [step for step in part.method.expected_steps(part) if step.kind is not Dropped]
+    names = part.schema.quasi_identifiers
+    return [
+        step.deciding(columns=names) if step.kind is Counted and not step.fields["columns"] else step for step in steps
+    ]
 
 
 def associations(codes: NDArray[np.integer]) -> Floats:
@@ -504,14 +518,3 @@ def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
         or (promise.model in (ViewPrivacy.name, HiddenClasses.name) and promise.parameters["columns"] == list(columns))
     ]
     return min(found, default=None)
-
-
-class Sliced(Event):
-    """Groups of columns were anonymised apart and released as separate tables, each in an order of its own."""
-
-    name = "sliced"
-    groups: tuple[tuple[str, ...], ...]
-
-    def describe(self) -> str:
-        listed = "; ".join(quoted(group) for group in self.groups)
-        return f"Anonymised {len(self.groups):,} groups of columns separately, as tables that nothing links: {listed}."

@@ -21,17 +21,19 @@ from shoal.guarantees import (
     Decision,
     Event,
     Evidence,
+    ExpectedStep,
     Neighbours,
     Promise,
     PromiseEntry,
-    Step,
     Strength,
     Words,
+    once,
 )
 from shoal.kernels import Codes
-from shoal.methods._preparation import drafted
-from shoal.methods.base import Keeps
-from shoal.methods.classes._bridge import RANDOMISED, stochastic_epsilon, stochastic_t
+from shoal.mechanisms import RandomSource
+from shoal.methods._private import draft_problems
+from shoal.methods.base import MethodCapabilities
+from shoal.methods.classes._closeness import RANDOMISED, stochastic_epsilon, stochastic_t
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._near_classes import microaggregate_points
@@ -40,11 +42,13 @@ from shoal.methods.classes._randomize import (
     Listed,
     Mechanism,
     NumberGrid,
+    Randomized,
     declared_domain,
     mechanism_problems,
     randomize,
 )
 from shoal.methods.classes._run import Classified, ClassRun, Form, RandomizedColumns
+from shoal.methods.classes._steps import CLASS_STEPS
 from shoal.models import Classes, Model
 from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.schema.rules import text
@@ -91,7 +95,8 @@ class StochasticCloseness(PartitionMethod):
     epsilon: Number | None = field(default=None, metadata=optional(within("(0, 40]")))
     t: Number | None = field(default=None, metadata=optional(within("(1, inf)")))
     mechanism: Mechanism | None = field(default=None, metadata=optional(one_of(*get_args(Mechanism))))
-    keeps: ClassVar[Keeps] = Keeps()
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities()
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (*CLASS_STEPS, Randomized)
     name: ClassVar[str] = "stochastic-closeness"
     about: ClassVar[str] = "Groups of k; every secret is randomised on its own."
 
@@ -109,7 +114,7 @@ class StochasticCloseness(PartitionMethod):
         }
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = [*PartitionMethod.problems(self, schema, models), *drafted(schema, self.title)]
+        found = [*PartitionMethod.problems(self, schema, models), *draft_problems(schema, self.title)]
         if not schema.sensitive:
             found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
         for name in schema.sensitive:
@@ -120,6 +125,14 @@ class StochasticCloseness(PartitionMethod):
             for name in model.capabilities.sensitive
         ]
         return found
+
+    def expected_form(self, schema: Schema) -> list[ExpectedStep]:
+        """Return that every sensitive column was randomised, each with the same part of epsilon."""
+        names = schema.sensitive
+        steps = [once(Randomized, column=name, mechanism=self.mechanism_for(schema[name])) for name in names]
+        if self.epsilon is None:
+            return steps
+        return [step.deciding(epsilon_spent=Fraction(self.epsilon) / len(names)) for step in steps]
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """Return the sensitive columns, all of which are randomised."""
@@ -158,7 +171,7 @@ class StochasticCloseness(PartitionMethod):
         rounded = Fraction(math.floor(fraction(largest) * DIGITS), DIGITS)
         return rounded or fraction(largest)
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Make classes by quasi-identifiers."""
         return Classified(
             partition=microaggregate_points(people.points, people.sensitive, people.codes, models, "merge-first")
@@ -228,10 +241,8 @@ class LocalPrivacy(ClassPromise):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
         done = _randomised(entry, evidence)
-        if {str(step["column"]) for step in done} != {*self.columns} or len(done) != len(self.columns):
+        if {step.column for step in done} != {*self.columns} or len(done) != len(self.columns):
             return False, "the steps do not randomise the columns that it is about"
-        if any(step["mechanism"] not in get_args(Mechanism) for step in done):
-            return False, "a step uses a mechanism that is not known to be private"
         if entry.strength is Strength.UNCONDITIONAL and evidence.certificate.roles != "declared":
             return False, "the schema was guessed from the data"
         for step in done:
@@ -240,7 +251,7 @@ class LocalPrivacy(ClassPromise):
         spent = _spent(done)
         shown = f"the steps spend epsilon {float(spent):.6g} in all"
         # the parameter may be a decimal, rounded up
-        even = all(step["epsilon_spent"] == done[0]["epsilon_spent"] for step in done)
+        even = all(step.epsilon == done[0].epsilon for step in done)
         passed = even and spent <= self.epsilon <= spent * (1 + Fraction(1, 10**9))
         return passed, f"{shown}, and every released value is of the declared domain"
 
@@ -286,7 +297,7 @@ class DrawnCloseness(ClassPromise):
         columns = evidence.data(entry).columns
         done = _randomised(entry, evidence)
         confidential = {column.name for column in columns if column.role is Role.SENSITIVE}
-        if {str(step["column"]) for step in done} != confidential:
+        if {step.column for step in done} != confidential:
             return False, "the steps do not randomise every confidential column"
         if _spent(done) > self.epsilon:
             return False, "the steps spend more epsilon than it says"
@@ -300,10 +311,10 @@ def _domain(name: str, schema: Schema, method: StochasticCloseness) -> Listed | 
     return declared_domain(schema[name], method.mechanism_for(schema[name]), folder=schema.folder)
 
 
-def _strange(step: Step, entry: PromiseEntry, evidence: Evidence) -> str | None:
+def _strange(step: Randomized, entry: PromiseEntry, evidence: Evidence) -> str | None:
     """Say what is wrong with a randomised column: another mechanism than the plan's, or values out of its domain."""
-    name, schema, method = str(step["column"]), evidence.plan.schema, cast("StochasticCloseness", evidence.plan.method)
-    if step["mechanism"] != method.mechanism_for(schema[name]):
+    name, schema, method = step.column, evidence.plan.schema, cast("StochasticCloseness", evidence.plan.method)
+    if step.mechanism != method.mechanism_for(schema[name]):
         return f"`{name}` was not randomised as plan.toml asks for"
     domain, values = (
         _domain(name, schema, method),
@@ -321,24 +332,14 @@ def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
     return int(sizes.sum()), int(sizes.min())
 
 
-def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[Step]:
+def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[Randomized]:
     """Return the steps that randomised columns of the table that a promise is about."""
     names = {column.name for column in evidence.data(entry).columns}
-    return [step for step in evidence.steps("randomized") if step["column"] in names]
+    return [step for step in evidence.steps(Randomized) if step.column in names]
 
 
-def _spent(steps: Sequence[Step]) -> Fraction:
-    spent = [fraction(str(step["epsilon_spent"])) for step in steps]
+def _spent(steps: Sequence[Randomized]) -> Fraction:
+    spent = [step.epsilon for step in steps]
     if not spent or min(spent) <= 0:
         raise ValueError("nothing was randomised")
     return sum(spent, Fraction(0))
-
-
-class Randomized(Event):
-    """A confidential attribute of every record was randomised on its own."""
-
-    name = "randomized"
-    column: str
-    mechanism: str
-    epsilon_spent: Fraction
-    sentence = "Randomised `{column}` of every record by {mechanism} (epsilon {epsilon_spent!f:.6g})."

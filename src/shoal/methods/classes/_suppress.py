@@ -6,17 +6,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, RequirementError, ShoalError
 from shoal.exact import Arguments, Number, fraction, one_of
-from shoal.guarantees import Event, Guarantee, Requirement
+from shoal.guarantees import COMMON_STEPS, Event, ExpectedStep, Guarantee, Requirement, once
 from shoal.hierarchies import TOP
 from shoal.kernels import Codes, Counts, Integers, Mask
-from shoal.methods.base import Keeps, Made, Work
+from shoal.mechanisms import RandomSource
+from shoal.methods.base import MethodCapabilities, Result, Work
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
 from shoal.methods.classes._fewest_cells import Combinations, Gathering, least_cost
 from shoal.methods.classes._forms import one_table
@@ -24,10 +25,13 @@ from shoal.methods.classes._method import PartitionMethod, assembled, open_recor
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises import stated
 from shoal.methods.classes._run import Classified, Form, Formed, classes_of, satisfied
-from shoal.methods.classes._wildcards import KWildcards, agreeing, alike, shown_cells
+from shoal.methods.classes._wildcards import CellsSuppressed, KWildcards, agreeing, alike, shown_cells
 from shoal.models import Classes, Model
 from shoal.schema import Schema
 from shoal.tables import group
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 #: how often the price of a column that is over its cap is raised before no cell of it may be suppressed
 RAISES = 8
@@ -80,7 +84,8 @@ class Suppress(PartitionMethod):
     strata: tuple[str, ...] = ()
     name: ClassVar[str] = "suppress"
     about: ClassVar[str] = "Single values become *, as few as possible."
-    keeps: ClassVar[Keeps] = Keeps(other=(KWildcards.name,), persons=True)
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(other=(KWildcards.name,), persons=True)
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, CellsSuppressed)
 
     def fit(self, arguments: Arguments) -> None:
         """Report what is wrong with the columns that are named."""
@@ -97,10 +102,15 @@ class Suppress(PartitionMethod):
         for column, share in self.most.items():
             arguments.rational(f"most of {column}", share, "[0, 1]")
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
-        """Return that cells were suppressed."""
-        del schema
-        return [{"step": CellsSuppressed.name}]
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
+        wildcards = sum(model.k for model in plan.models if isinstance(model, KWildcards))
+        return [once(CellsSuppressed, columns=tuple(names), k=wildcards, allows=self._within_limits)]
+
+    def _within_limits(self, step: CellsSuppressed) -> bool:
+        """Return whether no column lost more cells than the parameters let it."""
+        limits = {**self.most, **dict.fromkeys(self.strata, 0)}
+        lost = dict(zip(step.columns, step.cells, strict=True))
+        return all(lost[name] <= fraction(share) * step.records for name, share in limits.items())
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = [
@@ -118,13 +128,13 @@ class Suppress(PartitionMethod):
             found.append(f"`strata` of `{self.title}` names every quasi-identifier, so nothing can be suppressed")
         return found
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Put every record into a class of records that look alike once cells are suppressed."""
         codes = codes_of(people.quasi_identifiers)
         hidden = self._within_caps(people, partial(self._hidden, people, codes, models))
         return Classified(partition=Partition.numbered(_labels(codes, hidden)))
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Choose the cells, decide every promise on what is left, and release it."""
         wildcards = tuple(model for model in work.plan.models if isinstance(model, KWildcards))
         if wildcards and len(work.plan.models) > 1:
@@ -161,7 +171,7 @@ class Suppress(PartitionMethod):
             ),
             events=(_step(people, codes, hidden, wildcards),),
         )
-        return assembled(run, one_table(run, guarantee), opened.table)
+        return assembled(run, one_table(run, guarantee), opened.work)
 
     def _weights(self, people: HeldRecords, factors: Mapping[str, int | None]) -> tuple[int | None, ...]:
         """Return what a cell of each column costs; a column over its cap costs more, or cannot be suppressed."""
@@ -449,30 +459,3 @@ def restored(codes: Codes, labels: Counts, hidden: Mask, weights: tuple[int | No
 def rows_of(labels: Counts) -> Integers:
     """Return one record of every class."""
     return np.unique(labels, return_index=True)[1]
-
-
-class CellsSuppressed(Event):
-    """Single cells of quasi-identifiers became ``*``."""
-
-    name = "cells-suppressed"
-    #: The quasi-identifiers, and how many cells of each were suppressed.
-    columns: tuple[str, ...]
-    cells: tuple[int, ...]
-    #: The released records, and those that lost a cell.
-    records: int
-    touched: int
-    #: Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than ``k
-    #: - 1`` others if a suppressed cell is a value of its own. Else both are 0.
-    k: int
-    fewer: int
-
-    def describe(self) -> str:
-        lost = [f"`{column}` {number:,}" for column, number in zip(self.columns, self.cells, strict=True) if number]
-        told = f": {', '.join(lost)}" if lost else ""
-        done = f"Suppressed {sum(self.cells):,} cells of {self.touched:,} of {self.records:,} records{told}."
-        if not self.k:
-            return done
-        return (
-            f"{done} Counted with suppressed cells as wildcards; if a suppressed cell counts as a value of its own, "
-            f"{self.fewer:,} records look like fewer than {self.k - 1:,} others."
-        )

@@ -5,28 +5,33 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, RequirementError
 from shoal.exact import one_of
-from shoal.guarantees import Event, Guarantee, randomness
+from shoal.guarantees import COMMON_STEPS, Event, ExpectedStep, Guarantee, once
 from shoal.kernels import Floats, Integers
-from shoal.methods.base import Keeps, Made, Work
+from shoal.mechanisms import RandomSource
+from shoal.methods._own_values import OwnValue
+from shoal.methods.base import MethodCapabilities, Result, Work
 from shoal.methods.classes._by_block import make_by_block
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._forms import Permuted, classed, one_table
-from shoal.methods.classes._method import Opened, PartitionMethod, assembled, open_records
+from shoal.methods.classes._forms import classed, one_table
+from shoal.methods.classes._method import Opened, PartitionMethod, assembled, classes_of_records, open_records
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
 from shoal.methods.classes._partition import Partition, as_column, merged, permutation_within, require_size
-from shoal.methods.classes._promises import sizes
 from shoal.methods.classes._promises_clusters import Exchanged, OfClusters
 from shoal.methods.classes._run import Classified, Form, Formed, checked, verdict
+from shoal.methods.classes._steps import Permuted, Ranked
 from shoal.methods.classes._typical import Errors, concept_errors, number_errors
 from shoal.models import Model, ProbabilisticKAnonymity
 from shoal.schema import Kind, Schema
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +51,10 @@ class Swap(Clustering):
     Guarantee
     ---------
     Conditional: probabilistic k-anonymity against uninformed intruders. The quasi-identifiers of a cluster, all
-    together, get a uniformly random permutation against the other columns, so each of its |C| >= k records is a
-    person's with probability 1/|C| <= 1/k [SC13 Def. 5, section 3.3.1]. Promises about sensitive values hold for the
-    clusters. **Not k-anonymity**: quasi-identifiers are released as they are, and who is in the table is plain to see.
+    together, get a uniformly random permutation against the other columns, so each of its |C| >= k records got a
+    person's values with probability 1/|C| <= 1/k [SC13 Def. 5, section 3.3.1]. Promises about sensitive values hold for
+    the clusters. **Not k-anonymity**: quasi-identifiers are released as they are, and who is in the table is plain to
+    see.
 
     Assumptions
     -----------
@@ -74,7 +80,9 @@ class Swap(Clustering):
     categories: Categories = field(default="auto", metadata=one_of(*get_args(Categories)))
     name: ClassVar[str] = "swap"
     about: ClassVar[str] = "People who are alike exchange their other values."
-    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
+        model_for_k=ProbabilisticKAnonymity.name, persons=True
+    )
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
@@ -86,15 +94,15 @@ class Swap(Clustering):
             )
         return found
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Exchange all but the quasi-identifiers inside clusters of near records, on Spark where they lie."""
         made = make_by_block(self, work)
         return self._in_memory(work) if made is None else made
 
-    def _in_memory(self, work: Work) -> Made:
+    def _in_memory(self, work: Work) -> Result:
         """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
         opened = open_records(work)
-        found = self.classify(opened.people, opened.plan.class_models)
+        found = self.classify(opened.people, opened.plan.class_models, work.source)
         order = permutation_within(found.partition, source=work.source)
         work.watch.step(2, 3, "checking the promises")
         errors = Errors()
@@ -115,9 +123,8 @@ class Swap(Clustering):
                 *(OfClusters.made(model, run.readings, words) for model in others),
             ),
             events=(*found.events, classed(run), Permuted(columns=run.confidential)),
-            randomness=randomness(cryptographic=work.source.cryptographic),
         )
-        release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.table)
+        release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.work)
         # the chance of finding somebody in the clusters before they were merged
         after, risk = release.after, 1 / k
         after = replace(after, prosecutor=max(after.prosecutor, risk), marketer=max(after.marketer, risk))
@@ -175,7 +182,10 @@ class IndividualRankingSwap(PartitionMethod):
     form: Form = field(default="permuted", metadata=one_of("permuted"))
     name: ClassVar[str] = "ir-swap"
     about: ClassVar[str] = "Each secret is swapped among people with similar ones."
-    keeps: ClassVar[Keeps] = Keeps(crowd=ProbabilisticKAnonymity.name, persons=True)
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
+        model_for_k=ProbabilisticKAnonymity.name, persons=True
+    )
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, Ranked)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = _asked(self, models)
@@ -187,21 +197,27 @@ class IndividualRankingSwap(PartitionMethod):
     def reads(self, schema: Schema) -> tuple[str, ...]:
         return schema.sensitive
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
+    def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return that records were ranked by every sensitive column."""
-        return [{"step": Ranked.name, "column": name} for name in schema.sensitive]
+        del names
+        return [once(Ranked, column=name) for name in plan.schema.sensitive]
 
-    def make(self, work: Work) -> Made:
+    def expected_form(self, schema: Schema) -> list[ExpectedStep]:
+        del schema
+        return []
+
+    def make(self, work: Work) -> Result:
         """Exchange the values of every sensitive column between records of near ranks."""
         opened = open_records(work)
         k = max(model.capabilities.minimal_class_size for model in opened.plan.class_models)
         moved: list[tuple[tuple[str, ...], Integers]] = []
         events: list[Event] = []
-        partitions, errors = [], Errors()
+        partitions, errors, own_values = [], Errors(), list[OwnValue]()
         for j, attribute in enumerate(opened.encoded.sensitive):
             work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
             ranks = _ranks(opened, j)
             partition = _for_persons(opened, ranks, individual_ranking(ranks, k))
+            own_values.append(_own_value(opened, j, partition))
             order = permutation_within(partition, source=work.source)
             sizes = partition.sizes
             events.append(
@@ -210,6 +226,7 @@ class IndividualRankingSwap(PartitionMethod):
             moved.append(((attribute.name,), order))
             partitions.append(partition)
             errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
+        _require_exchanges(own_values)
         runs = [
             opened.run(Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()))
             for each in partitions
@@ -221,14 +238,35 @@ class IndividualRankingSwap(PartitionMethod):
                 promise.promise(run.words(group="cluster", alike=False), cryptographic=work.source.cryptographic),
             ),
             events=tuple(events),
-            randomness=randomness(cryptographic=work.source.cryptographic),
         )
-        return assembled(run, one_table(run, guarantee, moved=moved), opened.table)
+        release = assembled(run, one_table(run, guarantee, moved=moved), opened.work)
+        hidden = zip(opened.encoded.sensitive, partitions, strict=True)
+        classes = (classes_of_records(run, opened.work.table, own, [attribute.name]) for attribute, own in hidden)
+        return replace(release, record_classes=tuple(classes), own_values=tuple(own_values))
 
-    def classify(self, people: HeldRecords, models: Sequence[Model]) -> Classified:
+    def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Refuse: every sensitive column has clusters of its own."""
-        del people, models
+        del people, models, source
         raise ParameterError(f"method `{self.name}` makes clusters of ranks, one partition for each sensitive column.")
+
+
+def _own_value(opened: Opened, j: int, partition: Partition) -> OwnValue:
+    size, codes = opened.encoded.sensitive[j].size, opened.encoded.sensitive_codes[:, j]
+    pairs, counts = np.unique(partition.labels.astype(np.int64) * size + codes, return_counts=True)
+    return OwnValue.of(opened.encoded.sensitive[j].name, pairs // size, counts)
+
+
+def _require_exchanges(own_values: Sequence[OwnValue]) -> None:
+    """Refuse columns in which every cluster has one value, so that everybody keeps theirs."""
+    empty = [each.column for each in own_values if each.mean == 1]
+    if empty:
+        raise RequirementError(
+            [
+                f"column `{name}`: every cluster of near ranks has a single value, so every record would keep its own"
+                for name in empty
+            ],
+            hint="use a larger k, finer values or another method, such as `swap`, or leave out these columns",
+        )
 
 
 def _for_persons(opened: Opened, ranks: Floats, partition: Partition) -> Partition:
@@ -337,19 +375,3 @@ def _kept_apart(method: PartitionMethod, schema: Schema) -> list[str]:
     if len(schema.names) > len(schema.quasi_identifiers) + len(schema.identifiers):
         return []
     return [f"method `{method.name}` exchanges the columns that are not quasi-identifiers; the schema names none"]
-
-
-class Ranked(Event):
-    """Records were ranked by one column, whose values changed places at random inside clusters of near ranks."""
-
-    name = "ranked"
-    column: str
-    clusters: int
-    smallest: int
-    largest: int
-
-    def describe(self) -> str:
-        return (
-            f"Ranked the records by `{self.column}` and exchanged its values, at random, inside {self.clusters:,} "
-            f"clusters of {sizes(self.smallest, self.largest)} neighbours."
-        )

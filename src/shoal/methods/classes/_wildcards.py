@@ -14,12 +14,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.errors import counted
 from shoal.exact import WHOLE, optional
 from shoal.guarantees import (
     CLASSES,
     Counted,
     Data,
     Decision,
+    Event,
     Evidence,
     PromiseEntry,
     Requirement,
@@ -89,7 +91,7 @@ class KWildcards(ClassPromise, Requirement):
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Count the records that show what each record shows, and those that look alike."""
-        if any(step["persons"] != step["records"] for step in evidence.steps(Counted.name)):
+        if any(step.persons != step.records for step in evidence.steps(Counted)):
             return False, "it counts records, and some are declared to belong to the same person"
         codes, hidden, counts = shown_by(evidence, evidence.data(entry))
         few = int(counts[agreeing(codes, hidden, counts, self.m) < self.k].sum())
@@ -245,3 +247,51 @@ def _parts(
         able = np.asarray(~hidden[:, list(part)].any(axis=1))
         labels = task.groups([j for j in range(task.codes.shape[1]) if j not in part], np.arange(len(task.codes)))
         yield list(part), tally(labels, np.where(able, task.counts, 0), len(labels))[labels[rows]], able[rows]
+
+
+class CellsSuppressed(Event):
+    """Single cells of quasi-identifiers became ``*``."""
+
+    name = "cells-suppressed"
+    kept = "cell"
+    #: The quasi-identifiers, and how many cells of each were suppressed.
+    columns: tuple[str, ...]
+    cells: tuple[int, ...]
+    #: The released records, and those that lost a cell.
+    records: int
+    touched: int
+    #: Where suppressed cells were counted as wildcards: the least number, and the records that look like fewer than ``k
+    #: - 1`` others if a suppressed cell is a value of its own. Else both are 0.
+    k: int
+    fewer: int
+
+    def describe(self) -> str:
+        lost = [f"`{column}` {number:,}" for column, number in zip(self.columns, self.cells, strict=True) if number]
+        told = f": {', '.join(lost)}" if lost else ""
+        done = f"Suppressed {sum(self.cells):,} cells of {self.touched:,} of {self.records:,} records{told}."
+        if not self.k:
+            return done
+        return (
+            f"{done} Counted with suppressed cells as wildcards; if a suppressed cell counts as a value of its own, "
+            f"{self.fewer:,} records look like fewer than {self.k - 1:,} others."
+        )
+
+    def effects(self) -> Iterator[tuple[str, str]]:
+        for name, cells in zip(self.columns, self.cells, strict=True):
+            if cells:
+                yield name, f"{counted(cells, 'cell')} suppressed"
+
+    def check(self, evidence: Evidence) -> Decision:
+        """Count the suppressed cells of the release, and the records that lost some."""
+        codes, hidden, counts = shown_by(evidence, evidence.certificate.data)
+        released = CellsSuppressed(
+            columns=evidence.certificate.data.quasi_identifiers,
+            cells=tuple((hidden * counts[:, None]).sum(axis=0).tolist()),
+            records=int(counts.sum()),
+            touched=int(counts[hidden.any(axis=1)].sum()),
+            k=self.k,
+            fewer=int(counts[alike(codes, hidden, counts) < self.k].sum()),
+        )
+        if self != released:
+            return False, "these are not the suppressed cells of the release"
+        return True, f"{sum(self.cells):,} suppressed, as released"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +21,20 @@ from shoal.guarantees import (
     Check,
     Decision,
     Evidence,
-    LeftOut,
     Promise,
     PromiseEntry,
-    Step,
-    Suppressed,
     check_parts,
     checked,
 )
-from shoal.methods._preparation import UNSEEN, check_bounded
+from shoal.methods._private import UNSEEN, check_limit
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
-from shoal.methods.noise._design import ConceptsDrawn, KeptApart, NoiseCost, Noised
+from shoal.methods.noise._design import Clustered, Concentrated, ConceptsDrawn, NoiseCost, Noised, Spending
 from shoal.methods.noise._sensitivity import MOST_IN_BOX, NoiseKind, Target
 from shoal.methods.truthful import gaussian
-from shoal.schema import Provenance
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
-PLAN = "plan.toml"
 DRAWN = f"{UNSEEN} that they were drawn so"
 
 
@@ -53,16 +48,20 @@ class _Checked:
     per_person: int
     certificate: Certificate
     rows: Mapping[str, pa.Table]
-    plan: Brief
+    plan: Plan
     numbers: Mapping[str, NumberColumn]
     concepts: Mapping[str, ConceptColumn]
 
-    def steps(self, *names: str) -> list[Step]:
-        return [step for step in self.certificate.steps if step.get("step") in names]
+    evidence: Evidence
 
-    def cluster_step(self, column: str) -> Step:
+    @property
+    def spending(self) -> list[Spending]:
+        """The steps that have a part of epsilon."""
+        return self.evidence.steps(Spending)
+
+    def cluster_step(self, column: str) -> Clustered:
         """Return the one step that clustered by a column."""
-        (found,) = (step for step in self.steps("clustered") if column in step["columns"])
+        (found,) = (step for step in self.evidence.steps(Clustered) if column in step.columns)
         return found
 
 
@@ -77,7 +76,7 @@ def check_noise(
         return _domains(made[0])
 
     checks = [
-        checked(f"{entry.model}, unit", lambda: check_bounded(records_per_person, evidence)),
+        checked(f"{entry.model}, unit", lambda: check_limit(records_per_person, evidence)),
         checked(f"{entry.model}, domains", declared),
     ]
     parts: dict[str, Callable[[_Checked], Decision]] = {
@@ -88,7 +87,6 @@ def check_noise(
         "clusters": _clusters,
         "cells": _cells,
         "target": _target,
-        "silence": _silence,
     }
     if made:
         checks += check_parts(entry.model, made[0], parts)
@@ -103,6 +101,7 @@ def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promis
         again=again,
         per_person=per_person,
         certificate=evidence.certificate,
+        evidence=evidence,
         rows={name: table.to_arrow() for name, table in evidence.tables.items()},
         plan=evidence.plan,
         numbers={column.name: column for column in (*columns.numbers, *columns.constants)},
@@ -114,11 +113,11 @@ def _domains(checked: _Checked) -> Decision:
     """Compare the plan with the certificate, and look whether all domains are declared in it."""
     certificate = checked.certificate
     if sha256(schema.dumps(checked.plan.schema).encode()).hexdigest() != certificate.schema_sha256:
-        return False, f"the schema in {PLAN} is not the certified one"
+        return False, "the schema in plan.toml is not the certified one"
     if certificate.roles != "declared" or checked.plan.schema.guessed:
         return False, "the schema was guessed from the data"
     names = [column.name for data in certificate.tables for column in data.columns]
-    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    known = {domain.column for domain in certificate.domains if domain.provenance.reveals_nothing}
     if sorted(names) != sorted([*checked.numbers, *checked.concepts]) or not known >= set(names):
         return False, "not every released column has a declared domain"
     return True, f"declared for all {len(names):,} columns"
@@ -126,17 +125,17 @@ def _domains(checked: _Checked) -> Decision:
 
 def _words(checked: _Checked) -> Decision:
     """Compare the promise with how it must read, given its parameters, the plan and the random numbers."""
-    return checked.entry.compared(checked.again, wording=checked.certificate.same_wording)
+    return checked.entry.compared(checked.again)
 
 
 def _budget(checked: _Checked) -> Decision:
     """Add up the parts of epsilon, one per column that can vary, and compare with what is promised and stated."""
-    steps = checked.steps("noised", "concepts-drawn")
-    shares = [_fraction(step["share"]) for step in steps]
+    steps = checked.spending
+    shares = [step.share for step in steps]
     total, promised = sum(shares, Fraction(0)), fraction(checked.entry.parameters["epsilon"])  # type: ignore[arg-type]
     varying = [name for name, column in checked.numbers.items() if column.width] + [*checked.concepts]
     stated = checked.certificate.budget
-    if sorted(str(step["column"]) for step in steps) != sorted(varying):
+    if sorted(step.column for step in steps) != sorted(varying):
         return False, "not every column has one part of epsilon"
     if min(shares) <= 0 or total != promised or total > fraction(checked.plan.models[0].parameters()["epsilon"]):  # type: ignore[arg-type]
         return False, f"the columns share epsilon {float(total):.6g}, which is not what is promised"
@@ -151,19 +150,19 @@ def _budget(checked: _Checked) -> Decision:
 
 
 def _rho(checked: _Checked) -> Fraction:
-    return sum((_fraction(step.get("rho", 0)) for step in checked.steps("noised", "concepts-drawn")), Fraction(0))
+    return sum((step.rho for step in checked.spending), Fraction(0))
 
 
 def _unconverted(checked: _Checked, shares: list[Fraction], delta: Fraction, rho: Fraction) -> str | None:
     """Say what is wrong with a cost in rho: every column must have one, and together they must be (epsilon, delta)."""
-    composed = checked.steps("concentrated")
-    parts = [_fraction(step.get("rho", 0)) for step in checked.steps("noised", "concepts-drawn")]
+    composed = checked.evidence.steps(Concentrated)
+    parts = [step.rho for step in checked.spending]
     asked = fraction(checked.plan.models[0].parameters().get("delta", 0))  # type: ignore[arg-type]
     if delta > asked:
         return f"delta {float(delta):.3g} is more than the plan allows"
     if not delta:
         return "a column costs rho, but no delta is promised" if rho or composed else None
-    if min(parts) <= 0 or [_fraction(step["rho"]) for step in composed] != [rho]:
+    if min(parts) <= 0 or [step.rho for step in composed] != [rho]:
         return "not every column has its part of rho, or the parts do not add up"
     total = sum(shares, Fraction(0))
     if not gaussian.satisfies(rho=rho, tables=(), epsilon=total, delta=delta):
@@ -173,34 +172,33 @@ def _unconverted(checked: _Checked, shares: list[Fraction], delta: Fraction, rho
 
 def _noise(checked: _Checked) -> Decision:
     """Compute sensitivities, grids and scales again from the declared widths, the sizes of clusters and epsilon."""
-    steps = checked.steps("noised")
+    steps = checked.evidence.steps(Noised)
     for step in steps:
-        column, around = checked.numbers[step["column"]], checked.cluster_step(step["column"])
-        natural, kind = around["clustering"] == "natural order", step.get("kind", "laplace")
-        if (problem := _unfit(checked, kind, _number(around), natural=natural)) is not None:
+        column, around = checked.numbers[step.column], checked.cluster_step(step.column)
+        natural = around.clustering == "natural order"
+        if (problem := _unfit(checked, step.kind, around.number, natural=natural)) is not None:
             return False, problem
-        if natural and list(around["columns"]) != [column.name]:
+        if natural and around.columns != (column.name,):
             return False, f"the clusters of `{column.name}` do not follow its order"
-        sizes = [int(size) for size, _ in around["sizes"]] if checked.target == "partition" else [int(around["k"])]
         again = Noised.of(
             column,
-            _cost(step),
+            NoiseCost(epsilon=step.share, rho=step.rho),
             target=checked.target,
-            kind=kind,
-            clusters=_number(around),
+            kind=step.kind,
+            clusters=around.number,
             per_person=checked.per_person,
-            sizes=tuple(sizes),
+            sizes=tuple(size for size, _ in around.sizes) if checked.target == "partition" else (around.k,),
             natural_order=natural,
-        ).rounded(column, int(around["k"]), getattr(checked.plan.method, "decimals", {}))
-        if _facts(again.to_json()) != _facts(step):
+        ).rounded(column, around.k, getattr(checked.plan.method, "decimals", {}))
+        if again != step:
             return False, f"the noise of `{column.name}` is not what its domain, its clusters and epsilon ask for"
     return True, f"the scales of {len(steps):,} columns are as they must be; {DRAWN}"
 
 
-def _unfit(checked: _Checked, kind: object, clusters: int, *, natural: bool) -> str | None:
+def _unfit(checked: _Checked, kind: NoiseKind, clusters: int, *, natural: bool) -> str | None:
     """Say why a kind of noise is not one that the plan and the promise allow, if so."""
     asked = checked.plan.method.parameters().get("noise", "auto")
-    if kind not in get_args(NoiseKind) or (kind == "gaussian") != bool(checked.entry.parameters.get("delta")):
+    if (kind == "gaussian") != bool(checked.entry.parameters.get("delta")):
         return f"the noise is `{kind}`, which is not what the promise is about"
     if (asked == "laplace" and kind != "laplace") or (asked == "gaussian" and kind != "gaussian"):
         return f"the noise is `{kind}`, but the plan asks for `{asked}`"
@@ -212,13 +210,12 @@ def _unfit(checked: _Checked, kind: object, clusters: int, *, natural: bool) -> 
 
 def _choices(checked: _Checked) -> Decision:
     """Compute again how far one record moves the marginality of concepts, and the epsilon of every choice."""
-    steps = checked.steps("concepts-drawn")
+    steps = checked.evidence.steps(ConceptsDrawn)
     for step in steps:
-        column, clusters = checked.concepts[step["column"]], _number(checked.cluster_step(step["column"]))
-        again = ConceptsDrawn.of(
-            column, _cost(step), target=checked.target, clusters=clusters, per_person=checked.per_person
-        )
-        if _facts(again.to_json()) != _facts(step):
+        column, clusters = checked.concepts[step.column], checked.cluster_step(step.column).number
+        cost = NoiseCost(epsilon=step.share, rho=step.rho)
+        again = ConceptsDrawn.of(column, cost, target=checked.target, clusters=clusters, per_person=checked.per_person)
+        if again != step:
             return False, f"the choices of `{column.name}` are not what its hierarchy and epsilon ask for"
     if not steps:
         return True, "there are none"
@@ -232,15 +229,12 @@ def _clusters(checked: _Checked) -> Decision:
     if asked not in ("auto", k):
         return False, "the clusters are not of the size that the plan asks for"
     known = {"mdav", "individual ranking"} if checked.target == "partition" else {"insensitive", "natural order"}
-    for step in checked.steps("clustered"):
-        rows = checked.rows[step["file"]].select(list(step["columns"]))
-        sizes = {int(size): int(count) for size, count in step["sizes"]}
-        if len({*step["columns"]}) < len(step["columns"]):
-            return False, "a column was clustered twice"
-        if step["k"] != k or step["clustering"] not in known or step["target"] != checked.target:
+    for step in checked.evidence.steps(Clustered):
+        rows, sizes = checked.rows[step.file].select(list(step.columns)), dict(step.sizes)
+        if step.k != k or step.clustering not in known:
             return False, "the records were not clustered as the promise says"
-        if step["records"] != len(rows) or step["variant"] != getattr(checked.plan.method, "variant", None):
-            return False, "the records were not clustered as the plan says"
+        if step.records != len(rows):
+            return False, "the clusters are not of the records of the release"
         if sum(size * count for size, count in sizes.items()) != len(rows) or min(sizes) < k:
             return False, "the clusters are too small, or do not add up to the records"
         if checked.target != "partition" and sizes != _by_rule(len(rows), k):
@@ -248,15 +242,12 @@ def _clusters(checked: _Checked) -> Decision:
         counts = tables.different(rows)[1]
         if int(np.min(counts)) < min(sizes) or len(counts) > sum(sizes.values()):
             return False, f"released values occur fewer than {k:,} times, or more differ than there are clusters"
-    files = list(dict.fromkeys(step["file"] for step in checked.steps("clustered")))
-    if [list(step["files"]) for step in checked.steps(KeptApart.name)] != ([files] if len(files) > 1 else []):
-        return False, "the separate tables are not those that were made"
     return True, f"every combination of values that were averaged together occurs at least {k:,} times"
 
 
 def _cells(checked: _Checked) -> Decision:
     """Look at every released cell: it lies in the declared domain and on the stated grid."""
-    rounded = {step["column"]: _fraction(step["rounded_to"]) for step in checked.steps("noised")}
+    rounded = {step.column: step.rounded_to for step in checked.evidence.steps(Noised)}
     cells = 0
     for rows in checked.rows.values():
         for name in rows.column_names:
@@ -274,18 +265,9 @@ def _cells(checked: _Checked) -> Decision:
 def _target(checked: _Checked) -> Decision:
     """Compare the target of the promise with that of the steps and of the plan."""
     entry = checked.entry
-    targets = {str(step["target"]) for step in checked.steps("clustered", "noised", "concepts-drawn")}
-    method = checked.plan.method.parameters().get("target")
-    if {checked.target, entry.parameters["target"], method} | targets != {checked.target}:
-        return False, "the steps or the plan are about another target than the promise"
+    if {checked.target, entry.parameters["target"], checked.plan.method.parameters().get("target")} != {checked.target}:
+        return False, "the plan is about another target than the promise"
     return True, f"target `{checked.target}`; the promise is {entry.strength}"
-
-
-def _silence(checked: _Checked) -> Decision:
-    telling = {Suppressed.name, LeftOut.name} & {str(step.get("step")) for step in checked.certificate.steps}
-    if telling:
-        return False, f"the step `{sorted(telling)[0]}` reveals figures of the input"
-    return True, "no step reveals figures of the input but the number of records"
 
 
 def _by_rule(records: int, k: int) -> dict[int, int]:
@@ -293,20 +275,3 @@ def _by_rule(records: int, k: int) -> dict[int, int]:
     clusters = max(records // k, 1)
     last = records - (clusters - 1) * k
     return {last: 1} if clusters == 1 else {k: clusters} if last == k else {k: clusters - 1, last: 1}
-
-
-def _facts(step: Step) -> dict[str, Any]:
-    """Return what a step says but for its words, which another version may choose differently."""
-    return {name: value for name, value in step.items() if name != "description"}
-
-
-def _cost(step: Step) -> NoiseCost:
-    return NoiseCost(epsilon=_fraction(step["share"]), rho=_fraction(step.get("rho", 0)))
-
-
-def _number(step: Step) -> int:
-    return sum(int(count) for _, count in step["sizes"])
-
-
-def _fraction(value: object) -> Fraction:
-    return fraction(str(value))

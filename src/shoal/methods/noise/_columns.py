@@ -76,6 +76,17 @@ class NumberColumn:
         """The width of the domain; 0 where there is one value only, which needs no noise."""
         return Fraction(self.upper) - Fraction(self.lower)
 
+    @property
+    def middle(self) -> int | float | dt.date | str:
+        """The value in the middle of the domain."""
+        middle = (self.lower + self.upper) / 2
+        if self.attribute.kind is Kind.ORDINAL:
+            assert self.attribute.domain is not None  # noqa: S101 - ordinal attributes have one
+            return (self.attribute.domain.values or ())[math.floor(middle)]
+        if self.attribute.kind is Kind.DATE:
+            return dt.date(1970, 1, 1) + dt.timedelta(days=math.floor(middle))
+        return int(middle) if middle.is_integer() else middle
+
     def place(self, value: object) -> float | None:
         """Return a declared value as a number, day or rank of the domain; None if it is none."""
         if self.attribute.kind is Kind.ORDINAL:

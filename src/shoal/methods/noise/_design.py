@@ -241,16 +241,17 @@ class Clustered(Event):
     file: str
 
     def describe(self) -> str:
-        number = sum(count for _, count in self.sizes)
         called = f" ({self.variant})" if self.variant else ""
-        among = f"the records into {counted(number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
+        among = f"the records into {counted(self.number, 'cluster')} of at least {self.k:,} by {quoted(self.columns)}"
         return f"Grouped {among}, {_WORDS[self.clustering]}{called}."
 
-    def to_json(self) -> dict[str, object]:
-        return {**super().to_json(), "sizes": [list(pair) for pair in self.sizes]}
+    @property
+    def number(self) -> int:
+        """How many clusters there are."""
+        return sum(count for _, count in self.sizes)
 
 
-class _Spending(Event):
+class Spending(Event):
     """A step that has a part of epsilon: one column of all clusters.
 
     Under ``record-query`` that part is no cost of the release, which it does not protect, so nothing is added up. Where
@@ -285,10 +286,14 @@ class _Spending(Event):
         return f"{number} for the query of one record" if self.target == "record-query" else number
 
 
-class Noised(_Spending):
+class Noised(Spending):
     """The means of a column got noise."""
 
     name = "noised"
+    draws = True
+    term = "randomization: noise addition"
+    effect = "released with noise"
+    kept = "typical"
     #: The width of its declared domain, in numbers, days or ranks.
     width: Fraction
     #: The cluster sizes that have a noise of their own: k, or under ``partition`` all that occur.
@@ -385,10 +390,14 @@ class Noised(_Spending):
         )
 
 
-class ConceptsDrawn(_Spending):
+class ConceptsDrawn(Spending):
     """For every cluster one concept of a column was drawn by the exponential mechanism."""
 
     name = "concepts-drawn"
+    draws = True
+    term = "randomization"
+    effect = "a more general term, drawn at random"
+    kept = "typical"
     #: How many there are to choose from.
     concepts: int
     #: Whether the missing value is one of them.

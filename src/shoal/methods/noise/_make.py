@@ -18,11 +18,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import tables
-from shoal.errors import DataError, ParameterError, Problems, counted
-from shoal.guarantees import Dropped, Event, Guarantee, Ordered, column, randomness
+from shoal.errors import DataError, ParameterError
+from shoal.guarantees import Event, Guarantee, column
 from shoal.mechanisms import RandomSource
-from shoal.methods._preparation import bounded, bounded_steps
-from shoal.methods.base import DATA, Made, Part, PrivateReport, Work
+from shoal.methods.base import DATA, Part, PrivateReport, Result, Work
 from shoal.methods.classes import QuasiIdentifier, quasi_identifiers
 from shoal.methods.noise._centroids import DPRelease, NoisyCentroids, dp_microaggregate
 from shoal.methods.noise._columns import Columns, NumberColumn, Records
@@ -44,19 +43,21 @@ from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
     from shoal.methods.noise._method import DPMicroaggregation
+    from shoal.plan import Plan
 
 
-def perturb(work: Work, method: DPMicroaggregation) -> Made:
-    plan, watch = replace(work.plan, models=tuple(each.resolved(work.schema) for each in work.plan.models)), work.watch
-    table, left_out = work.table.with_schema(plan.schema), work.table.left_out
-    columns = Columns.of(plan.schema)
+def perturb(work: Work, method: DPMicroaggregation) -> Result:
+    watch, left_out = work.watch, work.table.left_out
+    columns = Columns.of(work.schema)
+    method = method.filling(columns)
     if not columns.names:
         raise ParameterError("no released column has more than one declared value: there is nothing to protect")
     watch.step(0, 3, "reading the records")
-    kept = bounded(table, plan.schema, _budget(plan).records_per_person, work.source)
-    records = _records(method, _encoded(kept), columns)
+    opened = work.open(method=method)
+    plan, table = opened.plan, opened.table
+    work = opened.limit_records(_budget(plan).records_per_person)
+    records = _records(method, _encoded(work.table), columns)
     if not len(records):
         raise DataError("there are no records to release")
     if isinstance(method.k, int) and method.k > len(records):
@@ -64,17 +65,17 @@ def perturb(work: Work, method: DPMicroaggregation) -> Made:
     watch.step(1, 3, "clustering and drawing noise")
     drawn = draw(plan, method, columns, records, source=work.source)
     watch.step(2, 3, "writing the records")
-    return _released(plan, table, drawn, work.source, _private(plan.schema, drawn, records, left_out + table.left_out))
+    return _released(work, drawn, _private(plan.schema, drawn, records, left_out + table.left_out))
 
 
-def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource, private: PrivateReport) -> Made:
-    schema, made = plan.schema, drawn.release
+def _released(work: Work, drawn: Perturbed, private: PrivateReport) -> Result:
+    plan, table, schema, made = work.plan, work.table, work.schema, drawn.release
     promise = privacy_promise(
         made.target,
         k=made.k,
         epsilon=made.design.epsilon,
         delta=made.design.delta,
-        cryptographic=source.cryptographic,
+        cryptographic=work.source.cryptographic,
         left_out=tuple(each.name for each in released(schema) if each.missing is Missing.DROP),
         records_per_person=_budget(plan).records_per_person,
     )
@@ -87,12 +88,10 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         )
         for file, rows in drawn.files.items()
     )
-    return Made(
+    result = Result(
         plan=plan,
         table=parts[0].table,
-        guarantee=Guarantee(
-            promises=(promise,), events=drawn.events, randomness=randomness(cryptographic=source.cryptographic)
-        ),
+        guarantee=Guarantee(promises=(promise,), events=drawn.events),
         measures=_measures(drawn.events),
         after=min((_risk(rows, schema) for rows in drawn.files.values()), key=lambda risk: risk.smallest),
         records=parts[0].records,
@@ -100,6 +99,7 @@ def _released(plan: Brief, table: Table, drawn: Perturbed, source: RandomSource,
         private=private,
         parts=parts if len(parts) > 1 else (),
     )
+    return work.release(result)
 
 
 # -- what goes in
@@ -123,9 +123,7 @@ def _records(method: DPMicroaggregation, encoded: EncodedRecords, columns: Colum
     numbers, concepts = columns.numbers, columns.concepts
     assert encoded.table.schema is not None  # noqa: S101 - it was given
     values = {each.attribute.name: each for each in quasi_identifiers(encoded.table.schema, encoded)}
-    problems = Problems()
-    numeric = [_filled(method, each, values[each.name], problems) for each in numbers]
-    problems.raise_as(DataError)
+    numeric = [_filled(method, each, values[each.name]) for each in numbers]
     codes = [each.codes(values[each.name].values)[values[each.name].places] for each in concepts]
     return Records(
         numeric=np.stack(numeric, axis=1) if numeric else np.empty((0, 0)),
@@ -136,25 +134,15 @@ def _records(method: DPMicroaggregation, encoded: EncodedRecords, columns: Colum
     )
 
 
-def _filled(
-    method: DPMicroaggregation, number: NumberColumn, own: QuasiIdentifier, problems: Problems
-) -> NDArray[np.float64]:
+def _filled(method: DPMicroaggregation, number: NumberColumn, own: QuasiIdentifier) -> NDArray[np.float64]:
     """Return the numbers of a column, missing ones as they were declared to be."""
     found = own.numbers()
     assert found is not None  # noqa: S101 - it is not categorical
-    missing = np.isnan(found)
-    if not missing.any():
+    if number.name not in method.fill:
         return found
-    stands = number.place(method.fill[number.name]) if number.name in method.fill else None
-    if stands is None:
-        problems.add(
-            f"column `{number.name}`: {counted(int(missing.sum()), 'record')} without a value, so that no mean "
-            f"can be formed; declare a value to use instead (the option `fill` of `{method.title}`, such as "
-            f"fill={{{number.name}=...}}), "
-            'or leave these records out (missing = "drop" in the schema)'
-        )
-        return found
-    return np.where(missing, stands, found)
+    stands = number.place(method.fill[number.name])
+    assert stands is not None  # noqa: S101 - the plan was checked
+    return np.where(np.isnan(found), stands, found)
 
 
 # -- what is drawn
@@ -164,7 +152,7 @@ def _filled(
 class Perturbed:
     """What was drawn."""
 
-    plan: Brief
+    plan: Plan
     method: DPMicroaggregation
     #: The columns, and their noisy centroids.
     columns: Columns
@@ -200,7 +188,7 @@ class Perturbed:
 
 
 def draw(
-    plan: Brief, method: DPMicroaggregation, columns: Columns, records: Records, *, source: RandomSource
+    plan: Plan, method: DPMicroaggregation, columns: Columns, records: Records, *, source: RandomSource
 ) -> Perturbed:
     """Cluster records and draw the noise of their centroids; all that is random or private happens here."""
     budget = _budget(plan)
@@ -220,7 +208,7 @@ def draw(
     return Perturbed(plan=plan, method=method, columns=columns, release=made, records=len(records))
 
 
-def _budget(plan: Brief) -> EpsilonBudget:
+def _budget(plan: Plan) -> EpsilonBudget:
     (budget,) = plan.models
     assert isinstance(budget, EpsilonBudget)  # noqa: S101 - the plan asks for it and for nothing else
     return budget
@@ -248,9 +236,8 @@ def _in_columns(columns: dict[str, pa.Array], schema: Schema) -> pa.Table:
 
 
 def _events(run: Perturbed) -> list[Event]:
-    schema, made = run.plan.schema, run.release
-    events = Dropped.by(schema)
-    events += bounded_steps(schema, _budget(run.plan).records_per_person)
+    made = run.release
+    events: list[Event] = []
     for part in made.parts:
         sizes, counts = np.unique(part.sizes, return_counts=True)
         events.append(
@@ -271,7 +258,7 @@ def _events(run: Perturbed) -> list[Event]:
         spent = {"epsilon_spent": made.design.epsilon, "delta_spent": made.design.delta}
         events.append(Concentrated(rho=made.design.rho, **spent))
     files = tuple(dict.fromkeys(run.file(part) for part in made.parts))
-    return [*events, *([KeptApart(files=files)] if len(files) > 1 else []), Ordered()]
+    return [*events, *([KeptApart(files=files)] if len(files) > 1 else [])]
 
 
 def _noised(run: Perturbed, part: NoisyCentroids, place: int) -> Noised:

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from shoal.exact import Arguments, Number, fraction, plain
-from shoal.guarantees import Cost, DomainOrigin, PromiseEntry, Requirement
+from shoal.guarantees import (
+    COMMON_STEPS,
+    Bounded,
+    Cost,
+    DomainOrigin,
+    Dropped,
+    Event,
+    ExpectedStep,
+    Ordered,
+    PromiseEntry,
+    Requirement,
+    exactly,
+    maybe,
+    once,
+)
 from shoal.hierarchies import provenance
-from shoal.methods._preparation import file_hash
-from shoal.methods.base import DATA, Keeps, Made, Method, Work
+from shoal.methods._opening import file_hash
+from shoal.methods.base import DATA, Method, MethodCapabilities, Result, Work
 from shoal.methods.noise._columns import AttributeSet, Columns, NumberColumn
-from shoal.methods.noise._design import NOISE_SHARE, NoiseChoice
+from shoal.methods.noise._design import (
+    NOISE_SHARE,
+    Clustered,
+    Concentrated,
+    ConceptsDrawn,
+    KeptApart,
+    NoiseChoice,
+    Noised,
+)
 from shoal.methods.noise._make import forecast, perturb
 from shoal.methods.noise._promises import NOISE, EpsilonBudget
 from shoal.methods.noise._sensitivity import Target
 from shoal.methods.truthful import released, unreleased
 from shoal.models import Model
-from shoal.schema import INEXACT, Attribute, Kind, Provenance, Schema
+from shoal.schema import INEXACT, Attribute, Kind, Missing, Schema
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 Sets = Literal["together", "each"] | tuple[tuple[str, ...], ...]
 Shares = Literal["equal", "proportional"] | Mapping[str, Number]
@@ -61,7 +86,8 @@ class DPMicroaggregation(Method):
         By column, the decimals that released numbers are rounded to; by default a hundredth or so of the noise. Dates
         are rounded to days.
     fill
-        By column, the number, date or rank that stands for a missing one; declared, not read off the data.
+        By column, the number, date or rank that stands for a missing one; declared, not read off the data. By default
+        the middle of the declared domain, which the plan of a release names.
 
     Guarantee
     ---------
@@ -93,13 +119,20 @@ class DPMicroaggregation(Method):
     reference_points: int | None = None
     decimals: Mapping[str, int] = field(default_factory=dict)
     fill: Mapping[str, object] = field(default_factory=dict)
+    family: ClassVar[str] = "noise"
     name: ClassVar[str] = "dp-microaggregation"
     about: ClassVar[str] = "Noisy group averages in place of records."
-    keeps: ClassVar[Keeps] = Keeps(
-        private=EpsilonBudget.name,
-        models=False,
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (
+        *COMMON_STEPS,
+        Clustered,
+        Noised,
+        ConceptsDrawn,
+        Concentrated,
+        KeptApart,
+    )
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
+        private_promise=EpsilonBudget.name,
         pseudonyms=False,
-        several_tables=True,
         persons=True,
         measures=(NOISE_SHARE,),
     )
@@ -162,8 +195,35 @@ class DPMicroaggregation(Method):
             values["sets"] = [list(own) for own in self.sets]
         return values
 
-    def make(self, work: Work) -> Made:
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        schema, columns, (budget,) = plan.schema, Columns.of(plan.schema), plan.models
+        assert isinstance(budget, EpsilonBudget)  # noqa: S101 - the plan asks for it and for nothing else
+        sets = self.attribute_sets(columns)
+        files = [f"set-{number}.parquet" for number, _ in enumerate(sets, start=1)]
+        if self.target != "original" or len(sets) == 1:
+            files = [DATA] * len(sets)
+        most = budget.records_per_person or 1
+        steps = exactly(*Dropped.by(schema), *Bounded.by(schema, budget.records_per_person))
+        for file, own in zip(files, sets, strict=True):
+            numbers = [columns.numbers[place].name for place in own.numeric]
+            concepts = [columns.concepts[place].name for place in own.categorical]
+            names = tuple(name for name in schema.names if name in (*numbers, *concepts))
+            steps.append(once(Clustered, target=self.target, variant=self.variant, columns=names, file=file))
+            steps += [once(Noised, column=name, target=self.target, per_person=most) for name in numbers]
+            steps += [once(ConceptsDrawn, column=name, target=self.target, per_person=most) for name in concepts]
+        # delta is spent only where that makes the noise narrower
+        apart = tuple(dict.fromkeys(files))
+        last = [*([KeptApart(files=apart)] if len(apart) > 1 else []), Ordered()]
+        return [*steps, *([maybe(Concentrated)] if budget.delta else []), *exactly(*last)]
+
+    def make(self, work: Work) -> Result:
         return perturb(work, self)
+
+    def filling(self, columns: Columns) -> DPMicroaggregation:
+        """Return the method that names what stands for a missing value of every column where one may be missing."""
+        allowed = [each for each in columns.numbers if each.attribute.missing is Missing.CATEGORY]
+        middles = {each.name: each.middle for each in allowed if each.name not in self.fill}
+        return replace(self, fill={**self.fill, **middles}) if middles else self
 
     def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:
         """Return how wide the noise of every column of numbers will be, as a share of its domain.
@@ -189,7 +249,8 @@ class DPMicroaggregation(Method):
         found += [problem for attribute in released(schema) if (problem := self._undeclared(attribute))]
         return [*found, *self._misnamed(schema)]
 
-    def cost(self, privacy: Requirement) -> Cost | None:
+    def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:
+        del schema
         # only the first target is differential privacy of the records
         return privacy.cost if self.target == "original" else None
 
@@ -215,9 +276,7 @@ class DPMicroaggregation(Method):
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:
         return tuple(
-            DomainOrigin(
-                column=each.name, provenance=Provenance.DECLARED, hierarchy_sha256=file_hash(schema, each.name)
-            )
+            DomainOrigin(column=each.name, provenance=provenance(each), hierarchy_sha256=file_hash(schema, each.name))
             for each in released(schema)
         )
 
@@ -241,9 +300,11 @@ class DPMicroaggregation(Method):
             return f"{start} has no declared bounds; give its `minimum` and `maximum`"
         if attribute.kind is Kind.NUMERIC and domain is not None and not domain.exact:
             return f"{start} {INEXACT}"
+        if domain is not None and not domain.provenance.reveals_nothing:
+            return f"{start} has values that were read off the data; list under `values` those that it may have"
         if attribute.kind is Kind.ORDINAL and (domain is None or domain.values is None):
             return f"{start} has no declared domain; list its `values` in order"
-        if attribute.kind is Kind.CATEGORICAL and provenance(attribute) is not Provenance.DECLARED:
+        if attribute.kind is Kind.CATEGORICAL and not provenance(attribute).reveals_nothing:
             return f"{start} has no declared domain; list its `values`, or give a hierarchy that does (a file, groups)"
         return None
 

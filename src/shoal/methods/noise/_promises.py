@@ -23,7 +23,7 @@ from shoal.guarantees import (
     Words,
     private,
 )
-from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
+from shoal.methods._private import assume_limit, unfit, unit_problems
 from shoal.methods.noise._check import check_noise
 from shoal.methods.noise._sensitivity import Target
 from shoal.methods.truthful import released
@@ -66,6 +66,8 @@ class EpsilonBudget(BudgetRequirement):
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     delta: Number = field(default=0, metadata=within("[0, 1)"))
     name: ClassVar[str] = "epsilon-budget"
+    short: ClassVar[str] = "epsilon"
+    label: ClassVar[str] = "privacy loss, at most"
 
     @property
     def _neighbours(self) -> Neighbours:
@@ -154,7 +156,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
             *(counted if self.left_out else ()),
             "Each person has one record; for a person with r records, epsilon is multiplied by r."
             if self.records_per_person is None
-            else bounded_assumption(self.records_per_person),
+            else assume_limit(self.records_per_person),
             "Bounds, values, hierarchies and all parameters were declared without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
             "Every further release or answer from the same records adds its own epsilon.",
@@ -180,6 +182,7 @@ class BoundedPrivacy(NoisyCentroidsPrivacy):
     name = "bounded-differential-privacy"
     title = "BoundedPrivacy"
     protects = "original"
+    private = True
     sentence = "Replacing {replacing} changes the probability of {what} by a factor of at most {factor}."
     replacing = (
         "any one record by another{complete}",

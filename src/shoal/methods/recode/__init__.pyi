@@ -2,7 +2,6 @@
 
 from ._aggregate import Aggregate as Aggregate
 from ._aggregate import aggregate_problems as aggregate_problems
-from ._aggregate import is_aggregate as is_aggregate
 from ._generalize import Generalize as Generalize
 from ._iterate import Iterate as Iterate
 from ._lattice import Box as Box
@@ -16,6 +15,9 @@ from ._result import ExploredLattice as ExploredLattice
 from ._result import SearchResult as SearchResult
 from ._result import Solution as Solution
 from ._result import at_or_above as at_or_above
+from ._steps import Aggregated as Aggregated
+from ._steps import Generalized as Generalized
+from ._steps import Suppressed as Suppressed
 from ._subtree import Subtree as Subtree
 from ._top_down import Mondrian as Mondrian
 from ._top_down import Specialize as Specialize

@@ -12,7 +12,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from shoal.errors import InputError
-from shoal.guarantees import Event
 from shoal.kernels import Counts, Integers
 from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, Recoding, group
@@ -32,26 +31,6 @@ _OF_KIND: dict[Kind, tuple[Aggregate, ...]] = {
 _MORE_DECIMALS = 2
 #: logarithms for geometric means have so many digits
 _DIGITS = 50
-
-
-class Aggregated(Event):
-    """Quasi-identifiers were released as an aggregate of their class."""
-
-    name = "aggregated"
-    columns: tuple[str, ...]
-    functions: tuple[str, ...]
-
-    def describe(self) -> str:
-        words = {
-            "geometric-mean": "geometric mean",
-            "mode": "most frequent value",
-            "interval": "interval from the least to the greatest value",
-        }
-        each = ", ".join(
-            f"the {words.get(function, function)} of `{column}`"
-            for column, function in zip(self.columns, self.functions, strict=True)
-        )
-        return f"Replaced the values of each class by an aggregate: {each}. Missing values are ignored."
 
 
 def aggregate_problems(aggregates: Mapping[str, str], schema: Schema, title: str) -> list[str]:

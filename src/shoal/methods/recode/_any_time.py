@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shoal import stopping
 from shoal.kernels.screening import Proportions, Screening, counts_values, screen
 from shoal.methods.base import Watch
 from shoal.methods.recode._judge import Judge, Limits
@@ -24,8 +22,9 @@ from shoal.tables import Recoding
 _PATIENCE, _WORTH_IT = 16, 128
 #: Tuples times nodes of a box that is swept in one go: about a second's work.
 _SWEPT = 2**27
-#: Where a sweep leaves out most nodes: how many it may have, and the classes that it may look at, in all and a second.
-_NODES, _LOOKS, _SPEED = 2**20, 2**28, 2**25
+#: Where a sweep leaves out most nodes: how many it may have, the classes that it may look at, and what a look takes, in
+#: looks at a cell.
+_NODES, _LOOKS, _LOOK = 2**20, 2**28, 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,7 +76,8 @@ class BranchAndBound:
         self._whole = between or (lattice.bottom, lattice.top)
         self._nodes = _volume(*self._whole)
         self._limits, self._watch = limits, watch
-        self._judge = Judge(lattice, objective, models, limits)
+        # local search looks for good nodes, better than the value to beat or not
+        self._judge = Judge(lattice, objective, models, replace(limits, value=math.inf))
         self._screen = self._screened()
         values = 0 if self._screen is None else lattice.frequencies.sensitive[self._screen[0]].size
         self._counts_values = counts_values(values, lattice.leaves, len(lattice.heights), self._judge.records)
@@ -121,9 +121,10 @@ class BranchAndBound:
         self._enter(-math.inf, *self._whole)
         if self._outlooks is not None and self._boxes:
             self._outlooks.rise(self._boxes[0][2])
-        limited = math.isfinite(self._limits.deadline) or math.isfinite(self._limits.steps)
+        limited = self._limits.effort.limited or math.isfinite(self._limits.steps)
         if limited and self._open and self._nodes == self._lattice.nodes:
             self._search_locally()
+        self._judge.limits = self._limits
         while self._open and not self._out_of_time():
             bound, _, low, high, excess = heapq.heappop(self._boxes)
             self._report(bound)
@@ -146,9 +147,9 @@ class BranchAndBound:
         )
 
     def _search_locally(self) -> None:
-        """Spend half of the time on a good node: if the search has to stop, it stops well."""
-        now, limits = time.monotonic(), self._limits
-        self._until = replace(limits, deadline=now + (limits.deadline - now) / 2, steps=limits.steps / 2)
+        """Spend half of the effort on a good node: if the search has to stop, it stops well."""
+        limits = self._limits
+        self._until = replace(limits, effort=limits.effort.part(0.5), steps=limits.steps / 2)
         self._descent = Descent(self._judge, self._out_of_time)
         self._descent.run()
         self._until = self._limits
@@ -202,13 +203,13 @@ class BranchAndBound:
                 best=self._judge.to_beat,
                 orders=self._screen[1],
             ),
-            budget=self._looks(),
+            budget=int(min(_LOOKS, self._until.effort.cells / _LOOK)),
         )
-        if swept is None:
+        self._until.effort.spend(swept.looks * _LOOK)
+        if not swept.finished:
             self._largest_sweep = volume // 8
             return False
-        found, bounds = swept
-        for bound, number in sorted(zip(bounds.tolist(), found.tolist(), strict=True)):
+        for bound, number in sorted(zip(swept.bounds.tolist(), swept.nodes.tolist(), strict=True)):
             if not self._judge.beaten(bound):
                 node = self._lattice.node(box.levels(number))
                 self._judge.check(node, node.sizes, node.large(self._judge.smallest))
@@ -224,11 +225,6 @@ class BranchAndBound:
         if self._counts_values:
             return volume <= self._largest_sweep
         return volume * self._lattice.leaves <= _SWEPT
-
-    def _looks(self) -> int:
-        """Return how many classes a sweep may look at, so that it ends in time."""
-        left = self._until.deadline - time.monotonic()
-        return _LOOKS if left * _SPEED > _LOOKS else max(int(left * _SPEED), 0)
 
     def _range(self, attribute: int, low: Levels, high: Levels) -> float:
         if self._judge.floors:
@@ -332,7 +328,7 @@ class BranchAndBound:
         return self._late() or self._checked + looks >= self._until.steps
 
     def _late(self) -> bool:
-        return stopping.enough() or time.monotonic() >= self._until.deadline
+        return self._until.effort.over
 
     def _report(self, bound: float) -> None:
         best = f"best {self._judge.best:.6g}, " if self._judge.solutions else ""

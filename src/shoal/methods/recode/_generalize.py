@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
@@ -13,7 +12,7 @@ from shoal.errors import ParameterError, Problems, quoted
 from shoal.exact import FLAG, Arguments, fraction
 from shoal.guarantees import Event
 from shoal.methods.base import Watch, Work
-from shoal.methods.recode._aggregate import Aggregate, Aggregated, aggregate_problems, aggregated
+from shoal.methods.recode._aggregate import Aggregate, aggregate_problems, aggregated
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
 from shoal.methods.recode._judge import Limits, no_solution
@@ -21,6 +20,7 @@ from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
 from shoal.methods.recode._linked import best_linked, link_problems
 from shoal.methods.recode._method import Recode
 from shoal.methods.recode._result import SearchResult
+from shoal.methods.recode._steps import Aggregated
 from shoal.models import Model, rule_of_removal
 from shoal.quality import CellObjective
 from shoal.schema import Schema
@@ -39,9 +39,9 @@ class Generalize(Recode):
         The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
     weights, balance
         Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
-    time_limit
-        Seconds after which the best node found so far is returned with the gap that was proved. None waits for the
-        proof of optimality.
+    effort, time_limit
+        Work, in units of about a second, and seconds, after which the best node found so far is returned with the gap
+        that was proved. None waits for the proof of optimality.
     steps
         The greatest number of nodes to check, likewise.
     cells
@@ -159,8 +159,7 @@ class Generalize(Recode):
         )
 
     @property
-    def further_steps(self) -> tuple[Event, ...]:
-        """The step that puts aggregates in the place of values."""
+    def aggregate_steps(self) -> tuple[Event, ...]:
         if not self.aggregates:
             return ()
         return (Aggregated(columns=tuple(self.aggregates), functions=tuple(self.aggregates.values())),)
@@ -179,7 +178,12 @@ class Generalize(Recode):
                 f"not `{self.measure.name}`."
             )
         released, result = best_linked(
-            frequencies, objective, self.measure, smallest_class(models), self.limits(frequencies), work.watch
+            frequencies,
+            objective,
+            self.measure,
+            smallest_class(models),
+            self.limits(frequencies, work.watch),
+            work.watch,
         )
         return released.frequencies, result, released.applied(table, encoded, work.key)
 
@@ -191,7 +195,7 @@ class Generalize(Recode):
             return made
         frequencies, result, _ = made
         released = aggregated(result.recoding, frequencies, work.schema, self.aggregates)
-        (step,) = self.further_steps
+        (step,) = self.aggregate_steps
         said = f"{step.describe()} The measure refers to the generalised values, which are coarser."
         result = replace(result, released=released, notes=(*result.notes, said))
         return frequencies, result, tables.apply(table, encoded, released, key=work.key)
@@ -203,10 +207,13 @@ class Generalize(Recode):
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
         measure = self.measure
         objective = measure.objective(frequencies)
+        limits = self.limits(frequencies, watch)
         lattice = Lattice(
-            frequencies, objective.tables if isinstance(objective, CellObjective) else (), enough=smallest_class(models)
+            frequencies,
+            objective.tables if isinstance(objective, CellObjective) else (),
+            enough=smallest_class(models),
+            effort=limits.effort,
         )
-        limits = self.limits(frequencies)
         between = self._between(frequencies, lattice)
         found = BranchAndBound(lattice, objective, models, limits, watch, between=between).run()
         if found.recoding is None:
@@ -249,12 +256,12 @@ class Generalize(Recode):
         )
         return low, high
 
-    def limits(self, frequencies: Frequencies) -> Limits:
+    def limits(self, frequencies: Frequencies, watch: Watch) -> Limits:
         """Return when to stop, for one table and from now on."""
         share = fraction(self.suppression_limit)
         return Limits(
             suppressed=math.floor(share * frequencies.records),
-            deadline=math.inf if self.time_limit is None else time.monotonic() + self.time_limit,
+            effort=self.allowance(watch),
             steps=math.inf if self.steps is None else self.steps,
         )
 

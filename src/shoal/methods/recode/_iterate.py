@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from shoal import stopping
 from shoal.exact import Arguments
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Mask
 from shoal.kernels.walk import score
 from shoal.methods.base import Watch
 from shoal.methods.recode._any_time import BranchAndBound
+from shoal.methods.recode._effort import Effort
 from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Box, Lattice, Levels, Tables, by_size, smallest_class
 from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask, cell_objective
@@ -86,7 +85,7 @@ class Iterate(LocalMethod):
         draft = LocalDraft(task.frequencies)
         costs = task.objective.tables
         for levels, released in _rounds(
-            task.frequencies, every, task.models, costs, self, task.watch, deadline=task.deadline
+            task.frequencies, every, task.models, costs, self, task.watch, effort=task.effort
         ):
             draft.generalize(released, levels)
         yield draft
@@ -100,21 +99,22 @@ def _rounds(
     prices: Iterate,
     watch: Watch,
     *,
-    deadline: float = math.inf,
+    effort: Effort | None = None,
 ) -> Iterator[tuple[Levels, Mask]]:
     """Release rows round by round: yield a node, and the rows that are released at it.
 
     Every round takes the node that is best if a suppressed record costs the price of the round, and releases those of
-    its classes that cost less than that. The first round after the deadline is the last, at the full price.
+    its classes that cost less than that. The first round after the effort is over is the last, at the full price.
     """
+    effort = effort or Effort()
     remaining = rows & (frequencies.counts > 0)
     price, number = prices.first_price, 0
     while int(frequencies.counts[remaining].sum()) >= smallest_class(models):
         number += 1
-        late = stopping.enough() or time.monotonic() >= deadline
+        late = effort.over
         price = 1.0 if late else price
         watch.step(1, 2, f"round {number}: {int(frequencies.counts[remaining].sum()):,} records remain")
-        found = _round(frequencies, remaining, models, costs, price, prices.saving)
+        found = _round(frequencies, remaining, models, costs, price, prices.saving, effort)
         if found is None:
             if price >= 1:
                 return
@@ -128,10 +128,16 @@ def _rounds(
 
 
 def _round(
-    frequencies: Frequencies, remaining: Mask, models: Sequence[Model], costs: Tables, price: float, saving: float
+    frequencies: Frequencies,
+    remaining: Mask,
+    models: Sequence[Model],
+    costs: Tables,
+    price: float,
+    saving: float,
+    effort: Effort,
 ) -> tuple[Levels, Mask] | None:
     part = frequencies.only(remaining)
-    lattice = Lattice(part, costs, enough=smallest_class(models))
+    lattice = Lattice(part, costs, enough=smallest_class(models), effort=effort)
     found = _scored(lattice, models, costs, price)
     levels, value, recoding = _searched(lattice, models, costs, price) if found is None else found
     if value >= price * (1 - saving):
@@ -166,6 +172,7 @@ def _scored(
     box = Box(lattice, lattice.bottom, lattice.top, costs)
     if not box.fits:
         return None
+    lattice.effort.spend(lattice.nodes * lattice.leaves)
     size = smallest_class(models)
     gains = np.append(np.zeros(size), float(size))
     saved = score(box.start, gains, slope=1.0, base=price)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from shoal.errors import RequirementError
 from shoal.kernels import Counts, Mask
+from shoal.methods.recode._effort import Effort
 from shoal.methods.recode._lattice import Lattice, Levels, Node, by_size, smallest_class
 from shoal.methods.recode._result import ExploredLattice, Solution
 from shoal.models import Classes, Model, Stages, orders_of_removal, removal
@@ -29,7 +30,7 @@ class Limits:
     """What to look for: records that may be suppressed, the work that may be spent, and the value to beat."""
 
     suppressed: int
-    deadline: float = math.inf
+    effort: Effort = field(default_factory=Effort)
     steps: float = math.inf
     #: nodes that are not better than this are of no interest
     value: float = math.inf

@@ -12,6 +12,7 @@ import numpy as np
 from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.recoding import ChosenTuples, MappedTuples, choose, group, roll_up
 from shoal.kernels.walk import BoxAttribute, Start
+from shoal.methods.recode._effort import Effort
 from shoal.models import Classes, ClassHistogram, Model, keep
 from shoal.tables import Frequencies, Recoding, tallied, tally
 
@@ -20,17 +21,22 @@ Tables = tuple[tuple[Floats, ...], ...]
 
 #: Codes in the nodes that are kept to roll others up from: 128 MB.
 _STORE = 2**25
+#: What rolling up one cell takes, in looks at a cell.
+ROLLED_UP = 1.0
 
 
 class Lattice:
     """The nodes of one table, each rolled up from the smallest known node below it.
 
     ``costs[attribute][level][code]`` are added up for every class, where they are given. Where persons have several
-    records, those of classes are counted up to ``enough``.
+    records, those of classes are counted up to ``enough``. Its work is counted as ``effort``.
     """
 
-    def __init__(self, frequencies: Frequencies, costs: Tables = (), *, enough: int = 1) -> None:
+    def __init__(
+        self, frequencies: Frequencies, costs: Tables = (), *, enough: int = 1, effort: Effort | None = None
+    ) -> None:
         self.frequencies = frequencies
+        self.effort = effort or Effort()
         self.heights = frequencies.heights
         self.nodes = math.prod(height + 1 for height in self.heights)
         self._costs = costs
@@ -116,6 +122,7 @@ class Lattice:
         return replace(leaves, crowd=Crowd.of(frequencies, leaves.labels, len(leaves.starts), enough))
 
     def _rolled_up(self, source: Node, levels: Levels) -> Node:
+        self.effort.spend(source.columns.size * ROLLED_UP)
         costs = [table[level] for table, level in zip(self._costs, levels, strict=False)]
         rolled = source.rolled_up(self._maps_between(source.levels, levels), self.widths(levels), costs)
         return replace(rolled, levels=levels, maps=tuple(self._maps_between(self.bottom, levels)))
@@ -179,13 +186,13 @@ class Crowd:
     @property
     def persons(self) -> Counts:
         """The persons of every class, or ``enough`` where there are more."""
-        return np.asarray(np.where(self.full, self.enough, self._counted()), dtype=np.int64)
+        return np.asarray(np.where(self.full, self.enough, self._count_records()), dtype=np.int64)
 
     def _settled(self) -> Crowd:
-        full = self.full | (self._counted() >= self.enough)
+        full = self.full | (self._count_records() >= self.enough)
         return replace(self, full=full, keys=self.keys[~full[self.keys // self.number]])
 
-    def _counted(self) -> Counts:
+    def _count_records(self) -> Counts:
         weights = None if self.times is None else self.times[self.keys % self.number]
         return tallied(self.keys // self.number, weights, len(self.full))
 

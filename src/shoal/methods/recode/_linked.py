@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shoal import stopping, tables
+from shoal import tables
 from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.kernels import Mask
 from shoal.methods.base import Watch
@@ -139,12 +138,12 @@ def best_linked(
 
     The released records of a person are a multiset of classes, and k persons must share it; all others are suppressed
     with all their records. Whoever shares at a node shares at every node above it, so a node at which too many records
-    are suppressed rules out all nodes below. After the limit of time the best node so far is taken, with the bound
+    are suppressed rules out all nodes below. When the effort is over, the best node so far is taken, with the bound
     that is left.
     """
     holders = frequencies.holders
     assert holders is not None  # noqa: S101 - without several records of a person there are no links
-    lattice = Lattice(frequencies, objective.tables, enough=k)
+    lattice = Lattice(frequencies, objective.tables, enough=k, effort=limits.effort)
     if lattice.nodes > _NODES:
         raise ParameterError(
             f'`links = "kept"` goes through all generalisations one by one, and there are {lattice.nodes:,}.',
@@ -160,7 +159,7 @@ def best_linked(
     for floor, levels in ordered:
         if best is not None and floor > best[0].value * (1 + 1e-12):
             break
-        if best is not None and (time.monotonic() > limits.deadline or stopping.enough()):
+        if best is not None and limits.effort.over:
             bound = min(floor, best[0].value)
             break
         if any(all(a <= b for a, b in zip(levels, high, strict=True)) for high in impossible):

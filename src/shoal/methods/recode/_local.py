@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 
-from shoal import stopping
 from shoal.errors import RequirementError
 from shoal.exact import Arguments, fraction
 from shoal.hierarchies import Hierarchy
@@ -20,6 +18,7 @@ from shoal.kernels import Codes, Counts, Mask
 from shoal.kernels.recoding import group
 from shoal.methods.base import Watch, Work
 from shoal.methods.recode._any_time import BranchAndBound
+from shoal.methods.recode._effort import Effort
 from shoal.methods.recode._judge import Limits, no_solution
 from shoal.methods.recode._lattice import Lattice, smallest_class
 from shoal.methods.recode._linked import best_linked, best_local, link_problems
@@ -32,6 +31,9 @@ from shoal.tables import Encoded, Frequencies, Recoding, Table
 
 #: Nodes that the comparison with full-domain recoding may check: at most, at least, and tuples times attributes of all.
 _STEPS, _FEWEST, _WORK = 5_000, 100, 2**28
+MAY_LOSE_LESS = "With a higher limit the release may lose less; by how much is not known."
+#: The share of the effort that the method itself may take; the rest is for the comparison.
+_FIRST = 0.75
 #: How often the comparison starts again at random without finding anything better.
 _PATIENCE = 10
 
@@ -93,14 +95,17 @@ class LocalMethod(Recode):
 
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
         allowed = math.floor(fraction(self.suppression_limit) * frequencies.records)
-        deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-        task = LocalTask(frequencies, tuple(models), self.measure, allowed, watch, deadline)
+        effort = self.allowance(watch)
+        task = LocalTask(frequencies, tuple(models), self.measure, allowed, watch, effort.part(_FIRST))
         watch.step(0, 2, f"{self.name} recoding")
         best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
+        if task.effort.over:
+            task.cut_short.append(f"The limit ended {self.name} recoding before it was done. {MAY_LOSE_LESS}")
         watch.step(1, 2, "comparison with full-domain recoding")
-        whole, proved = None, False
-        if best is None or task.seconds:
-            whole, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
+        whole, one_level, proved = None, None, False
+        task.effort = effort
+        if best is None or not effort.over:
+            whole, one_level, proved = task.full_domain(to_beat=math.inf if best is None else best.value)
         above = at_or_above(frequencies.attributes, floors_of(frequencies))
         if whole is not None:
             note = f"{self.title} does not improve on the best full-domain recoding{above}."
@@ -113,7 +118,7 @@ class LocalMethod(Recode):
         chosen = whole or best
         if chosen is None:
             raise no_solution(Lattice(frequencies), models, allowed, task.least_suppressed, proved=proved)
-        return replace(chosen, notes=(note,))
+        return replace(chosen, one_level=one_level, notes=(note,), cut_short=tuple(task.cut_short))
 
     @abstractmethod
     def drafts(self, task: LocalTask) -> Iterable[LocalDraft]:
@@ -130,13 +135,15 @@ class LocalTask:
         measure: Measure,
         allowed: int,
         watch: Watch,
-        deadline: float,
+        effort: Effort,
     ) -> None:
         self.frequencies, self.models, self.measure = frequencies, models, measure
-        self.allowed, self.watch, self.deadline = allowed, watch, deadline
+        self.allowed, self.watch, self.effort = allowed, watch, effort
         self.objective = cell_objective(measure, frequencies)
         #: the fewest records that any node had to suppress
         self.least_suppressed = frequencies.records
+        #: what the limit of effort or time cut short, one sentence each
+        self.cut_short: list[str] = []
 
     def result(self, draft: LocalDraft) -> SearchResult:
         """Suppress what violates a model, and measure what is left."""
@@ -154,24 +161,24 @@ class LocalTask:
         """Return whether a result releases something and does not suppress too much."""
         return result.suppressed <= self.allowed and result.suppressed < max(self.frequencies.records, 1)
 
-    @property
-    def seconds(self) -> float:
-        """The seconds that are left."""
-        return 0.0 if stopping.enough() else max(0.0, self.deadline - time.monotonic())
+    def full_domain(self, *, to_beat: float = math.inf) -> tuple[SearchResult | None, float | None, bool]:
+        """Search for a node better than ``to_beat``.
 
-    def full_domain(self, *, to_beat: float = math.inf) -> tuple[SearchResult | None, bool]:
-        """Search for the best node among those better than ``to_beat``; say whether no other is better for sure."""
+        Return it, the value of the best node found, better or not, and whether no other is better for sure.
+        """
         objective = self.measure.objective(self.frequencies)
         costs = objective.tables if isinstance(objective, CellObjective) else ()
-        lattice = Lattice(self.frequencies, costs, enough=smallest_class(self.models))
+        lattice = Lattice(self.frequencies, costs, enough=smallest_class(self.models), effort=self.effort)
         cells = max(lattice.leaves * len(lattice.heights), 1)
         steps = min(_STEPS, max(_FEWEST, _WORK // cells))
-        limits = Limits(self.allowed, deadline=self.deadline, steps=steps, value=to_beat, patience=_PATIENCE)
+        limits = Limits(self.allowed, effort=self.effort, steps=steps, value=to_beat, patience=_PATIENCE)
         found = BranchAndBound(lattice, objective, self.models, limits, Watch(None, self.watch.cancelled)).run()
         self.least_suppressed = found.least_suppressed
-        if found.recoding is None or not found.solutions[0].value < to_beat:
-            return None, found.proved
+        if found.recoding is None:
+            return None, math.inf if found.proved and math.isinf(to_beat) else None, found.proved
         best = found.solutions[0]
+        if not best.value < to_beat:
+            return None, best.value, found.proved
         result = SearchResult(
             recoding=found.recoding,
             measure=self.measure,
@@ -179,7 +186,7 @@ class LocalTask:
             records=self.frequencies.records,
             suppressed=best.suppressed,
         )
-        return result, found.proved
+        return result, best.value, found.proved
 
 
 def cell_objective(measure: Measure, frequencies: Frequencies) -> CellObjective:

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar, Self, cast
 
@@ -14,74 +15,105 @@ import pyarrow as pa
 
 from shoal import tables
 from shoal.errors import Exhausted, Problems, RequirementError, ShoalError
-from shoal.exact import Arguments, Number
-from shoal.guarantees import POPULATION_COUNT, Event, Generalized, Guarantee, Ordered, Suppressed, Words, syntactic
-from shoal.methods._preparation import check_key, check_size, counted, domains, preparation, risk_of_people
-from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work, decided
+from shoal.exact import Arguments, Number, expecting, fraction
+from shoal.guarantees import (
+    POPULATION_COUNT,
+    Counted,
+    Event,
+    ExpectedStep,
+    Guarantee,
+    Ordered,
+    Words,
+    exactly,
+    maybe,
+    once,
+    syntactic,
+)
+from shoal.kernels import Integers
+from shoal.methods._opening import check_size, domains, expected_preparation
+from shoal.methods._persons import count_persons, risk_of_people
+from shoal.methods.base import (
+    Method,
+    MethodCapabilities,
+    Progress,
+    RecordClasses,
+    Result,
+    Watch,
+    Work,
+    released_columns,
+)
+from shoal.methods.recode._effort import Effort
+from shoal.methods.recode._in_series import make_in_series
 from shoal.methods.recode._result import SearchResult, at_or_above
+from shoal.methods.recode._steps import RECODE_STEPS, Coarsened, Generalized, Suppressed
 from shoal.models import Model
 from shoal.quality import Measure, as_measure
 from shoal.risk import Reidentification, reidentification, reidentification_of_sizes
 from shoal.schema import Schema
+from shoal.series import Continued, SeriesKAnonymity
 from shoal.tables import Classes, Encoded, Finest, Frequencies, Recoding, Table
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
-
-
-class Coarsened(Event):
-    """Distinct tuples were counted above the values themselves; ``levels`` are where the search began."""
-
-    name = "coarsened"
-    columns: tuple[str, ...]
-    levels: tuple[int, ...]
-
-    def describe(self) -> str:
-        return (
-            f"Looked only at releases{at_or_above(self.columns, self.levels)}: the different combinations of finer "
-            "values did not fit in memory."
-        )
+    from shoal.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recode(Method):
     """A method that generalises values so that privacy models hold on the classes."""
 
+    family: ClassVar[str] = "recode"
+    step_kinds: ClassVar[tuple[type[Event], ...]] = RECODE_STEPS
     #: whether regions are divided first, and the values that cover them chosen last
     top_down: ClassVar[bool] = False
-    keeps: ClassVar[Keeps] = Keeps(
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
         as_asked=True,
         population=True,
         persons=True,
         generalizes=True,
+        series=True,
+        other=(SeriesKAnonymity.name,),
     )
     #: What to minimise: a measure, its name, or its name and parameters as in a plan file. Local recodings are guided
     #: by the cost of single cells where the measure has one, else by loss.
     quality: str | Mapping[str, object] | Measure = "loss"
     #: The greatest share of records that may be suppressed, in [0, 1]; compared exactly, 0.05 being 1/20.
-    suppression_limit: Number = 0.05
+    suppression_limit: Number = field(default=0.05, metadata=expecting("[0, 1]"))
     #: Of the measure, where ``quality`` is a name (see :class:`~shoal.quality.Measure`).
     weights: Mapping[str, float] = field(default_factory=dict)
     balance: float = 0.5
-    #: Seconds after which the method makes do with what it has; the last step may take a little longer. None waits
-    #: until it is done.
+    #: Work after which the method makes do with what it has, in units of about a second. It is counted,
+    #: not timed: the same table gives the same release, however busy the machine is. None: until it is done.
+    effort: float | None = None
+    #: Seconds after which the method makes do with what it has, likewise. The release then depends on how busy the
+    #: machine is. None: no limit.
     time_limit: float | None = None
 
-    def decided_steps(self, schema: Schema) -> list[dict[str, object]]:
-        """Return which columns were generalised, what the parameters ask for besides, and that records went."""
-        made: dict[str, object] = {
-            "step": Generalized.name,
-            "method": self.name,
-            "columns": list(schema.quasi_identifiers),
-        }
-        return [made, *decided(self.further_steps), {"step": Suppressed.name}]
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        schema, limit = plan.schema, fraction(self.suppression_limit)
+        persons = [] if schema.person is None else [once(Counted, column=schema.person, hidden=None, columns=())]
+        return [
+            *expected_preparation(schema),
+            maybe(Coarsened),
+            once(Generalized, method=self.name, columns=schema.quasi_identifiers),
+            *([once(Continued)] if plan.in_series else []),
+            *exactly(*self.aggregate_steps),
+            once(Suppressed, allows=lambda step: step.records <= limit * step.of),
+            *persons,
+            *exactly(Ordered()),
+        ]
+
+    @property
+    def aggregate_steps(self) -> tuple[Event, ...]:
+        """The step that puts aggregates in the place of values, where the parameters ask for it."""
+        return ()
 
     def __post_init__(self) -> None:
         arguments = Arguments(self.title)
         arguments.rational("suppression_limit", self.suppression_limit, "[0, 1]")
-        limit, quality = self.time_limit, cast("object", self.quality)
-        if limit is not None and not 0 < as_float(limit) < math.inf:
-            arguments.problems.add(f"`time_limit` of `{self.title}` must be a positive number of seconds; got {limit}")
+        quality = cast("object", self.quality)
+        for name, limit, unit in (("effort", self.effort, ""), ("time_limit", self.time_limit, " of seconds")):
+            if limit is not None and not 0 < as_float(limit) < math.inf:
+                arguments.problems.add(f"`{name}` of `{self.title}` must be a positive number{unit}; got {limit}")
         if not isinstance(quality, str | Mapping | Measure):
             said = f"`quality` of `{self.title}` must be a measure, its name, or a table with its name and parameters"
             arguments.problems.add(said)
@@ -113,6 +145,10 @@ class Recode(Method):
             If ``cancelled()`` became true.
         """
         return self.search(frequencies, models, Watch(progress, cancelled))
+
+    def allowance(self, watch: Watch) -> Effort:
+        """Return the work that a search may do from now on."""
+        return Effort(self.effort, seconds=self.time_limit, enough=watch.enough)
 
     @abstractmethod
     def search(self, frequencies: Frequencies, models: Sequence[Model], watch: Watch) -> SearchResult:
@@ -151,35 +187,32 @@ class Recode(Method):
         found = self.measure.resolved(schema)
         return self if found == self.measure else replace(self, quality=found)
 
-    def make(self, work: Work) -> Made:
+    def make(self, work: Work) -> Result:
         """Find a recoding, decide every promise once more on the classes that it makes, and apply it."""
-        check_key(work.schema, work.key)
         schema = work.schema
         method = self.weighted({name: schema[name].weight for name in schema.quasi_identifiers}).resolved(schema)
-        plan = replace(work.plan, models=tuple(model.resolved(schema) for model in work.plan.models), method=method)
+        work = work.open(method=method)
+        if work.series is not None:
+            return make_in_series(work, work.series)
+        plan, table = work.plan, work.table
         models, measures = plan.class_models, plan.reported
-        table = work.table.with_schema(schema)
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
         encoded = tables.encode(
             table, sensitive=tuple(dict.fromkeys(wanted)), population=work.population, households=True, coarse=True
         )
-        _check_coarse(encoded, (method.measure, *measures), method.further_steps)
+        _check_coarse(encoded, (method.measure, *measures), method.aggregate_steps)
         check_size(models, encoded.frequencies)
         frequencies, found, chosen = method.recoded(encoded, models, table, work)
         after = _check_result(plan, frequencies, found)
         words = Words(person=schema.person, linked=method.linked)
         compared = any(model.capabilities.population for model in models)  # else nobody needs its counts
-        return Made(
+        result = Result(
             plan=plan,
             table=chosen,
             guarantee=Guarantee(
-                promises=tuple(
-                    replace(promise, assumptions=(*promise.assumptions, *method.caveats))
-                    for promise in (syntactic(model, words) for model in models)
-                ),
-                events=tuple(_events(plan, table, frequencies, found, after)),
-                randomness="none used" if work.key is None else "none used, but for the secret key of the pseudonyms",
+                promises=tuple(syntactic(model, words) for model in models),
+                events=tuple(_events(plan, frequencies, found, after, method.aggregate_steps)),
             ),
             measures={measure.label: measure.value(found.recoding, frequencies) for measure in measures},
             before=_risk_before(encoded),
@@ -191,8 +224,12 @@ class Recode(Method):
                 attribute.hierarchy for attribute in frequencies.sensitive if attribute.hierarchy is not None
             ),
             population=_population(found.final, after) if compared and after.population is not None else None,
+            record_classes=_record_classes(plan, table, frequencies, found)
+            if encoded.finest is None and work.population is None and not method.linked
+            else (),
             search=_lifted(found, frequencies, encoded.finest),
         )
+        return work.release(result)
 
     def recoded(
         self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
@@ -200,6 +237,27 @@ class Recode(Method):
         """Return the tuples, what becomes of each, and the released table."""
         found = self.search(encoded.frequencies, models, work.watch)
         return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
+
+
+def _record_classes(
+    plan: Plan, table: Table, frequencies: Frequencies, found: SearchResult
+) -> tuple[RecordClasses, ...]:
+    """Return the classes of the records, and the columns that are released as they are."""
+    names = tuple(name for name in released_columns(plan.schema) if not plan.schema[name].role.tells_who)
+    classes = partial(_classes_of_records, table, frequencies, found)
+    return (RecordClasses(table=table, columns=names, find=classes),)
+
+
+def _classes_of_records(table: Table, frequencies: Frequencies, found: SearchResult) -> Integers:
+    """Return the class of every record in the order of the source, -1 where it was suppressed."""
+    present = frequencies.counts > 0
+    codes = tables.encode_records(table, sensitive=()).frequencies.codes
+    tuples = np.concatenate([frequencies.codes[present], codes])
+    labels = tables.group(np.asfortranarray(tuples))[0]
+    classes = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
+    number = int(present.sum())
+    classes[labels[:number]] = found.final.classes[present]
+    return classes[labels[number:]]
 
 
 def as_float(value: object) -> float:
@@ -210,7 +268,7 @@ def as_float(value: object) -> float:
         return math.nan
 
 
-def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) -> Classes:
+def _check_result(plan: Plan, frequencies: Frequencies, found: SearchResult) -> Classes:
     """Decide every promise once more on the classes that will be released, independently of the search."""
     classes = Classes.of(frequencies, found.final.classes, number=found.final.number)
     classes = replace(classes, codes=found.final.codes)
@@ -231,8 +289,14 @@ def _check_result(plan: Brief, frequencies: Frequencies, found: SearchResult) ->
     return classes
 
 
-def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchResult, after: Classes) -> list[Event]:
-    events = preparation(plan.schema, table)
+def _events(
+    plan: Plan,
+    frequencies: Frequencies,
+    found: SearchResult,
+    after: Classes,
+    aggregates: Sequence[Event],
+) -> list[Event]:
+    events: list[Event] = []
     levels, floors = found.recoding.levels, floors_of(frequencies)
     if coarse := {name: floor for name, floor in zip(frequencies.attributes, floors, strict=True) if floor}:
         events.append(Coarsened(columns=tuple(coarse), levels=tuple(coarse.values())))
@@ -244,11 +308,11 @@ def _events(plan: Brief, table: Table, frequencies: Frequencies, found: SearchRe
             heights=_raised(frequencies.heights, floors) if levels else (),
         )
     )
-    events += plan.method.further_steps
+    events += aggregates
     events.append(Suppressed(records=found.suppressed, of=found.records))
     if plan.schema.person is not None:
-        events.append(counted(plan.schema.person, frequencies, found.final.classes, after))
-    return [*events, Ordered()]
+        events.append(count_persons(plan.schema.person, frequencies, found.final.classes, after))
+    return events
 
 
 def _population(recoding: Recoding, classes: Classes) -> pa.Table:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels import Counts, Floats, Mask
-from shoal.kernels.moves import Moves
+from shoal.kernels.moves import Moves, fixed_numbers
 from shoal.methods.recode._judge import Judge
 from shoal.methods.recode._lattice import Lattice, Levels, by_size
 from shoal.quality import CellObjective
@@ -20,6 +20,8 @@ from shoal.quality import CellObjective
 _STORE = 2**24
 #: What one more suppressed record adds to the choice of an attribute to split; and a cost, to tell attributes apart.
 _SPARE, _TINY = 1e-3, 1e-6
+#: What valuing one move takes for each row, in looks at a cell.
+MOVED = 0.125
 #: A value must be lower by this much (relatively, above 1) to be better.
 _BETTER = 1e-12
 #: How many attributes a kick changes, at least and at most.
@@ -88,6 +90,7 @@ class Outlooks:
         """Look down from ``high`` to the levels of ``low``."""
         view = self._views.get(high)
         if view is None or any(known > least for known, least in zip(view.low, low, strict=True)):
+            self._lattice.effort.spend(self._moves.columns.shape[1] * len(self.levels) * MOVED)
             suppressed, already, excess = self._moves.outlook(high, low, self._parts)
             lowest, own = (self.floors + each / self._cells.scale for each in (already, excess))
             view = self._views[high] = View(self, low, suppressed, lowest, own, high)
@@ -208,7 +211,7 @@ class Descent:
     def __init__(self, judge: Judge, stop: Callable[[], bool]) -> None:
         self._judge, self._stop = judge, stop
         self._low = judge.lattice.bottom
-        self._generator = np.random.default_rng(0)
+        self._generator = fixed_numbers()
         # the kernel counts records: where these are more than persons, it suppresses too little
         counted = by_size(judge.models) and judge.lattice.frequencies.holders is None
         cells = judge.objective if isinstance(judge.objective, CellObjective) else None
@@ -296,6 +299,7 @@ class Descent:
         self.looks += 1
         wanted = self._alone <= self._judge.best
         wanted[self._starts[:-1] + np.array(levels)] = False
+        self._count(int(wanted.sum()))
         if self._moves is None or self._cells is None:
             moved = [self._moved(levels, move) for move in range(len(self._levels))]
             return np.where(wanted, [self._judge.floor(node) for node in moved], math.inf)
@@ -351,9 +355,16 @@ class Descent:
         self.looks += 1
         if not self._exact or self._moves is None or self._cells is None:
             return self._judge.value(levels)
+        self._count(1)
         wanted = np.zeros(len(self._levels), dtype=np.bool_)
         wanted[levels[0]] = True
         return float(self._moves.values(levels, wanted)[levels[0]]) / self._cells.scale
+
+    def _count(self, moves: int) -> None:
+        """Count the work of valuing a node and some of those one step away."""
+        if self._moves is not None:
+            attributes, rows = self._moves.columns.shape
+            self._judge.lattice.effort.spend(rows * (attributes + moves) * MOVED)
 
     def _moved(self, levels: Levels, move: int) -> Levels:
         attribute = int(self._attributes[move])

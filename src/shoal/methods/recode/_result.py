@@ -77,6 +77,11 @@ class SearchResult:
     #: The level of every quasi-identifier below which nothing was looked at, as tuples did not fit in memory; empty
     #: where all levels were. Whatever is proved is proved for these levels and above.
     floors: tuple[int, ...] = ()
+    #: The measure of the best release with one level per column that was found beside a local one; infinite if there is
+    #: none, None where none was looked for.
+    one_level: float | None = None
+    #: What the limit of effort or time cut short, one sentence each.
+    cut_short: tuple[str, ...] = ()
     #: What else was decided on the way, one sentence each.
     notes: tuple[str, ...] = field(default=())
     #: What is released instead of the recoding that was searched for, where columns become aggregates of classes.
@@ -130,7 +135,7 @@ class SearchResult:
                 f"Next: {self.measure.title} {rival.value:.6g}, {rival.suppressed:,} suppressed, with "
                 f"{_difference(self.recoding.attributes, self.solutions[0].levels, rival.levels)}."
             )
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.notes, *self.cut_short])
 
 
 def at_or_above(attributes: Sequence[str], floors: Sequence[int]) -> str:

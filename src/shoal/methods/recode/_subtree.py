@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Codes
-from shoal.methods.recode._lattice import Lattice, Levels, smallest_class
+from shoal.methods.recode._lattice import ROLLED_UP, Lattice, Levels, smallest_class
 from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask
 
 Depths = tuple[Codes, ...]
@@ -47,7 +47,7 @@ class Subtree(LocalMethod):
     about: ClassVar[str] = "Some values of a column become coarser than others."
 
     def drafts(self, task: LocalTask) -> Iterator[LocalDraft]:
-        whole, _ = task.full_domain()
+        whole, _, _ = task.full_domain()
         if whole is None or whole.levels is None:
             return
         cuts = _Cuts(task, whole.levels)
@@ -73,8 +73,8 @@ class _Cuts:
     def improve(self) -> None:
         """Try every move, those that save most first, until none saves anything."""
         improved = True
-        while improved and self._task.seconds:
-            moves = [(self._evaluate(self._moved(move)), move) for move in self._moves() if self._task.seconds]
+        while improved and not self._task.effort.over:
+            moves = [(self._evaluate(self._moved(move)), move) for move in self._moves() if not self._task.effort.over]
             improved = False
             for value, move in sorted(moves):
                 if not self._saves(value):
@@ -134,6 +134,7 @@ class _Cuts:
             maps.append(np.cumsum(new, dtype=np.int32))
             first = np.flatnonzero(np.append(True, new[1:]))
             costs.append(np.array([table[column[leaf]][ancestors[leaf]] for leaf in first]))
+        self._task.effort.spend(self._leaves.columns.size * ROLLED_UP)
         node = self._leaves.rolled_up(maps, [len(cost) for cost in costs], costs)
         kept = node.keep(self._task.models)
         objective, records = self._task.objective, self._task.frequencies.records

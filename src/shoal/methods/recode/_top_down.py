@@ -16,12 +16,16 @@ from shoal.kernels import Codes, Counts, Floats, Mask
 from shoal.kernels.partition import LEAST_GAIN, AttributeCover, Splitting, partition
 from shoal.kernels.recoding import group
 from shoal.methods.recode._lattice import by_size, smallest_class
-from shoal.methods.recode._local import LocalDraft, LocalMethod, LocalTask
+from shoal.methods.recode._local import MAY_LOSE_LESS, LocalDraft, LocalMethod, LocalTask
 from shoal.models import Classes
 from shoal.tables import Frequencies, tally
 
 _ENDS = "The ends of released intervals are exact values of records, so an extreme or rare value is visible."
 
+#: The share of the effort that may go into foresight.
+_FORESIGHT = 2 / 3
+#: What a look at a cell takes in a round of `TopDown`.
+_ROUND = 8.0
 #: How many children may join those that stay behind, one after the other, before an attribute is given up.
 _JOINING = 3
 
@@ -134,10 +138,7 @@ class Specialize(LocalMethod):
         def split(tuples: OccupiedTuples, covers: Sequence[AttributeCover]) -> Codes:
             if not by_size(task.models) or task.frequencies.holders is not None:
                 return TopDown(task, tuples, covers, relaxed=True, prefer="gain").run()
-            size, seconds = smallest_class(task.models), task.seconds
-            # half of the time for foresight, most of the rest for what is left to split; the release is yet to be made
-            how = Splitting(smallest=size, window=self.foresight * size, seconds=seconds / 2, limit=seconds * 0.9)
-            return partition(tuples.columns, tuples.counts, covers, how).labels
+            return _split_by_size(task, tuples, covers, self.foresight)
 
         yield _draft(task, split, intervals=self.intervals)
 
@@ -163,6 +164,25 @@ class OccupiedTuples:
         labels[rows] = groups.labels
         counts = tally(groups.labels, frequencies.counts[rows], len(groups.first))
         return cls(columns[:, groups.first], counts, labels)
+
+
+def _split_by_size(task: LocalTask, tuples: OccupiedTuples, covers: Sequence[AttributeCover], foresight: int) -> Codes:
+    size, effort = smallest_class(task.models), task.effort
+    first = effort.part(_FORESIGHT)
+    how = Splitting(
+        smallest=size,
+        window=foresight * size,
+        foresight=first.cells,
+        work=effort.cells,
+        foresight_seconds=first.seconds,
+        seconds=effort.seconds,
+    )
+    tree = partition(tuples.columns, tuples.counts, covers, how)
+    effort.spend(tree.work)
+    if first.over and not effort.over:
+        said = "The limit ended foresight: some groups were divided without trying what comes after."
+        task.cut_short.append(f"{said} {MAY_LOSE_LESS}")
+    return tree.labels
 
 
 def _draft(
@@ -220,7 +240,7 @@ class TopDown:
 
     def run(self) -> Codes:
         """Return the region of every tuple."""
-        while not self._closed.all() and self._task.seconds:
+        while not self._closed.all() and not self._task.effort.over:
             self._task.watch.step(1, 2, f"{self._regions:,} groups")
             self._round()
         return self.labels
@@ -230,6 +250,8 @@ class TopDown:
         rows = np.flatnonzero(~self._closed[self.labels])
         rows = rows[np.argsort(self.labels[rows], kind="stable")]
         open_regions, regions = np.unique(self.labels[rows], return_inverse=True)
+        attributes = len(self._covers)
+        self._task.effort.spend(len(rows) * attributes * (attributes if self._prefer == "gain" else 1) * _ROUND)
         splits = _RegionSplits(self._tuples, self._covers, rows, regions, relaxed=self._relaxed)
         scores = splits.widths if self._prefer == "widest" else splits.gains()
         order = np.argsort(-scores, axis=1, kind="stable")
@@ -296,6 +318,7 @@ class TopDown:
             parts_of = np.full(len(self.labels) + 1, -1, dtype=np.int64)
             parts_of[rows] = np.where(good[labels], labels, -1)
             return np.asarray(holders.crowds(parts_of[self._tuples.labels], number) >= self._smallest)
+        self._task.effort.spend(len(self._task.frequencies.counts) * _ROUND)
         everything = number + self.labels
         everything[rows] = labels
         present, places = np.unique(everything, return_inverse=True)

@@ -13,3 +13,5 @@ from ._sets_listed import read_hidden as read_hidden
 from ._sets_method import TruthfulTables as TruthfulTables
 from ._sets_split import JointTrimmed as JointTrimmed
 from ._sets_split import TablesTrimmed as TablesTrimmed
+from ._steps import Sampled as Sampled
+from ._steps import Trimmed as Trimmed

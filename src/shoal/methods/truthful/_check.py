@@ -11,34 +11,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shoal import models
 from shoal.errors import quoted
-from shoal.exact import fraction
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
-    Bounded,
     Certificate,
     Check,
     Decision,
-    Dropped,
-    Event,
     Evidence,
-    Filtered,
-    Generalized,
-    LeftOut,
-    Ordered,
     PromiseEntry,
-    Sampled,
-    SchemeChosen,
-    Strength,
-    Suppressed,
-    Trimmed,
+    budget,
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
-from shoal.methods._preparation import UNSEEN, check_bounded
+from shoal.methods._private import UNSEEN, check_limit
+from shoal.methods.recode import Generalized
 from shoal.methods.truthful._operators import OPERATORS, Operator, figures, sensitivity_range
-from shoal.schema import Provenance
+from shoal.methods.truthful._steps import Filtered, SchemeChosen
 from shoal.tables import Classes
 
 if TYPE_CHECKING:
@@ -48,20 +36,7 @@ if TYPE_CHECKING:
 #: How a scheme may have been chosen, and whether that is proved to be private.
 SEARCHES = {"draw": True, "tree": True, "split walk": True, "fixed": True, "published walk": False}
 
-#: All steps that a release may consist of, in their order, and whether it must; of the two operators it has one.
-_STEPS: dict[type[Event], bool] = {
-    Dropped: False,
-    Bounded: False,
-    SchemeChosen: True,
-    Generalized: True,
-    Sampled: False,
-    Trimmed: False,
-    Filtered: False,
-    Ordered: True,
-}
 _ATTAINED = "delta attained, rounded up"
-
-Step = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,8 +60,8 @@ class _Release(PrivateRelease):
     alike: tuple[str, ...]
 
     @property
-    def chosen(self) -> Step:
-        return self.evidence.step(SchemeChosen.name)
+    def chosen(self) -> SchemeChosen:
+        return self.evidence.step(SchemeChosen)
 
     @property
     def kind(self) -> type[Operator]:
@@ -121,7 +96,6 @@ def check_privacy(
     parts: dict[str, Callable[[_Release], Decision]] = {
         "words": _words,
         "unit": _unit,
-        "steps": _steps,
         "figures": _figures,
         "budget": _budget,
         "operator": _operator,
@@ -130,7 +104,6 @@ def check_privacy(
         "scheme": _scheme,
         "filters": _filters,
         "domains": _domains,
-        "silence": _silence,
     }
     found = check_parts(promise.name, release, parts)
     return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in found]
@@ -139,46 +112,22 @@ def check_privacy(
 def _words(release: _Release) -> Decision:
     """Say the promise again from its parameters and the steps, and compare all parts of it."""
     again = release.promise.promise(
-        covered=SEARCHES.get(str(release.chosen["search"]), False),
+        covered=SEARCHES[release.chosen.search],
         cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
         figures=figures(
             release.operator,
-            sensitivity=_number(release.chosen, "sensitivity"),
-            search_epsilon=_number(release.chosen, "epsilon_spent"),
+            sensitivity=release.chosen.sensitivity,
+            search_epsilon=release.chosen.epsilon,
         ),
     )
-    return release.entry.compared(again, wording=release.certificate.same_wording)
+    return release.entry.compared(again)
 
 
 def _unit(release: _Release) -> Decision:
     """Look whose privacy it is, and whether what is promised to persons can be promised to them."""
     if release.promise.records_per_person is not None and release.promise.definition != "standard":
         return False, "the probabilistic definition is not known to hold for persons"
-    return check_bounded(release.promise.records_per_person, release.evidence)
-
-
-def _steps(release: _Release) -> Decision:
-    """Look whether the steps are those of such a release, described as they are."""
-    certificate = release.certificate
-    names = [str(step.get("step")) for step in certificate.steps]
-    needed = [kind.name for kind, always in _STEPS.items() if always or kind.name in names]
-    if names != needed or release.kind.step not in names:
-        return False, "the steps are not those of a release with differential privacy"
-    steps = certificate.steps
-    if not certificate.same_wording:
-        steps = tuple({**step, "description": _again(step)["description"]} for step in steps)
-    strange = [name for name, step in zip(names, steps, strict=True) if _again(step) != step]
-    if strange:
-        return False, f"the description of the step `{strange[0]}` does not match it"
-    columns = [column.name for column in certificate.data.columns]
-    if release.evidence.step(Generalized.name)["columns"] != columns:
-        return False, "the columns that were generalised are not the released ones"
-    return True, f"{len(names)} steps, each with a matching description"
-
-
-def _again(step: Step) -> dict[str, object]:
-    """Return a step as it would be written from its own figures."""
-    return Event.from_json(step).to_json()
+    return check_limit(release.promise.records_per_person, release.evidence)
 
 
 def _figures(release: _Release) -> Decision:
@@ -188,48 +137,36 @@ def _figures(release: _Release) -> Decision:
     attained = Fraction(operator.exact_delta)
     if attained > operator.delta or not operator.holds(attained):
         return False, "the delta that is stated as attained is not attained"
-    searching, spent = chosen["search"] != "fixed", _number(chosen, "epsilon_spent")
+    searching = chosen.search != "fixed"
     share = promise.search_epsilon(searching=searching)
-    if (spent, operator.epsilon) != (share, promise.total - share):
+    if (chosen.epsilon, operator.epsilon) != (share, promise.total - share):
         return False, "the search does not spend its share of epsilon"
-    score, sensitivity = str(chosen["score"]), _number(chosen, "sensitivity")
-    low, high = sensitivity_range(score, operator, columns=len(release.certificate.data.columns))
-    if not (low <= sensitivity <= high if searching else sensitivity == 0):
+    low, high = sensitivity_range(chosen.score, operator, columns=len(release.certificate.data.columns))
+    if not (low <= chosen.sensitivity <= high if searching else chosen.sensitivity == 0):
         unit = release.entry.unit
-        return False, f"one {unit} can change the score `{score}` by an amount other than stated"
+        return False, f"one {unit} can change the score `{chosen.score}` by an amount other than stated"
     return True, "the figures of the promise are those of its steps"
 
 
 def _filters(release: _Release) -> Decision:
-    """Compare the other promises with what was left out for them, and with the definition, which must allow that."""
-    promise, certificate = release.promise, release.certificate
-    others = [each for each in certificate.promises if each.strength is Strength.SYNTACTIC]
-    asked = [models.from_parameters(each.model, each.parameters) for each in others]
-    wanted = sorted(model.name for model in asked if not model.capabilities.decided_by_size)
-    steps = [step for step in certificate.steps if step.get("step") == Filtered.name]
-    done = sorted(str(name) for step in steps for name in step["models"])  # type: ignore[attr-defined]
-    if wanted != done:
-        return False, "the classes were not filtered by the other promises"
-    if steps and promise.definition != "standard":
+    """Compare what was left out for other promises with the definition, which must allow that."""
+    done = [name for step in release.evidence.steps(Filtered) for name in step.models]
+    if done and release.promise.definition != "standard":
         return False, "classes were filtered, and the probabilistic definition does not survive that"
     return True, "by " + quoted(dict.fromkeys(done)) if done else "there are none"
 
 
 def _budget(release: _Release) -> Decision:
     """Add up what the steps spend, and compare with the promise and with the total that is stated."""
-    promised, certificate = release.promise, release.certificate
-    spent = [_number(step, "epsilon_spent") for step in certificate.steps if "epsilon_spent" in step]
-    deltas = [_number(step, "delta_spent") for step in certificate.steps if "delta_spent" in step]
-    epsilon, delta = sum(spent, Fraction(0)), sum(deltas, Fraction(0))
-    stated = certificate.budget
+    promised, stated, spent = release.promise, release.certificate.budget, budget(release.evidence.taken)
     passed = (
-        min([*spent, *deltas]) >= 0
-        and epsilon <= promised.total
-        and delta <= Fraction(promised.delta)
+        min(min(step.epsilon, step.delta) for step in release.evidence.taken) >= 0
+        and spent.epsilon <= promised.total
+        and spent.delta <= Fraction(promised.delta)
         and stated is not None
-        and (Fraction(stated.epsilon), Fraction(stated.delta)) == (epsilon, delta)
+        and (Fraction(stated.epsilon), Fraction(stated.delta)) == (spent.epsilon, spent.delta)
     )
-    shown = f"the steps spend epsilon {float(epsilon):.6g} and delta {float(delta):.6g} in all"
+    shown = f"the steps spend epsilon {float(spent.epsilon):.6g} and delta {float(spent.delta):.6g} in all"
     return passed, shown if passed else f"{shown}, which is not what is promised or stated"
 
 
@@ -238,8 +175,7 @@ def _operator(release: _Release) -> Decision:
     operator, method = release.operator, release.evidence.plan.method
     if operator.definition != release.promise.definition:
         return False, "the definition is not the promised one"
-    # plans of releases that were written before there was a choice name no operator
-    if release.certificate.same_wording and getattr(method, "operator", None) != operator.name:
+    if getattr(method, "operator", None) != operator.name:
         return False, "the operator is not the one that the plan asks for"
     if operator.delta > Fraction(release.promise.delta):
         return False, "the operator spends more delta than is promised"
@@ -264,9 +200,9 @@ def _classes(release: _Release) -> Decision:
 
 def _values(release: _Release) -> Decision:
     """Look whether released values are values of the levels that they were generalised to, where those are listed."""
-    data, step = release.certificate.data, release.evidence.step(Generalized.name)
+    data, step = release.certificate.data, release.evidence.step(Generalized)
     names = [column.name for column in data.columns]
-    levels, heights = (dict(zip(names, step[each], strict=False)) for each in ("levels", "heights"))
+    levels, heights = (dict(zip(names, each, strict=False)) for each in (step.levels, step.heights))
     found = release.evidence.counted(data, names)
     for name, hierarchy in release.hierarchies.items():
         allowed = hierarchy.labels[levels[name]] if name in levels else sum(hierarchy.labels, ())
@@ -278,9 +214,7 @@ def _values(release: _Release) -> Decision:
 
 def _scheme(release: _Release) -> Decision:
     """Look whether the way in which the scheme was chosen is known, and whether what is shown tells its cells apart."""
-    search = str(release.chosen["search"])
-    if search not in SEARCHES:
-        return False, f"a scheme chosen by `{search}` is not known to be private"
+    search = release.chosen.search
     if search == "tree" and release.alike and release.promise.definition != "standard":
         return False, (
             f"different cells look alike, because the hierarchy of `{release.alike[0]}` has the label `*` below its "
@@ -293,7 +227,7 @@ def _domains(release: _Release) -> Decision:
     entry, certificate = release.entry, release.certificate
     if certificate.further_data:
         return False, "there are tables besides the one that the promise is about"
-    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    known = {domain.column for domain in certificate.domains if domain.provenance.reveals_nothing}
     missing = [column.name for column in certificate.data.columns if column.name not in known]
     if missing:
         return False, f"the domain of {quoted(missing)} is not declared"
@@ -302,18 +236,3 @@ def _domains(release: _Release) -> Decision:
     if entry.file not in (None, certificate.data.file):
         return False, "the promise is about another file"
     return True, f"declared for all {len(known):,} columns"
-
-
-def _silence(release: _Release) -> Decision:
-    """Look for figures of the input, which differential privacy keeps back."""
-    order = [str(step.get("step")) for step in release.certificate.steps]
-    telling = {Suppressed.name, LeftOut.name} & set(order)
-    if telling:
-        return False, f"the step `{sorted(telling)[0]}` reveals figures of the input"
-    if Filtered.name in order and order.index(Filtered.name) < order.index(release.kind.step):
-        return False, "classes were filtered before they were drawn"
-    return True, "no step reveals figures of the input"
-
-
-def _number(step: Step, name: str) -> Fraction:
-    return fraction(str(step[name]))

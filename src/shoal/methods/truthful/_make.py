@@ -17,44 +17,42 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import ParameterError, Problems, RequirementError
 from shoal.guarantees import (
-    Dropped,
     Event,
-    Filtered,
-    Generalized,
     Guarantee,
-    Ordered,
     Requirement,
-    randomness,
     syntactic,
 )
 from shoal.hierarchies import Hierarchy
 from shoal.mechanisms import RandomSource
-from shoal.methods._preparation import bounded, bounded_steps, domains
-from shoal.methods.base import Made, PrivateReport, Work
+from shoal.methods._opening import domains
+from shoal.methods.base import PrivateReport, Result, Work
+from shoal.methods.recode import Generalized
 from shoal.methods.truthful._check import SEARCHES
 from shoal.methods.truthful._operators import figures
 from shoal.methods.truthful._promises import DifferentialPrivacy, listed, look_alike, released, released_names
 from shoal.methods.truthful._scheme import Drawn, Tuples
+from shoal.methods.truthful._steps import Filtered
 from shoal.models import Classes, Model, keep
 from shoal.risk import reidentification
-from shoal.schema import Attribute, Kind, Provenance, Schema
+from shoal.schema import Attribute, Kind, Schema
 from shoal.tables import Frequencies, SensitiveAttribute, group
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
     from shoal.methods.truthful._method import Truthful
+    from shoal.plan import Plan
 
 
-def draw(work: Work, method: Truthful) -> Made:
+def draw(work: Work, method: Truthful) -> Result:
     method = method.weighted({attribute.name: attribute.weight for attribute in released(work.plan.schema)})
-    plan, source = _resolved(work.plan, method), work.source
+    work, source = work.open(method=method, models=_resolved(work.plan, method)), work.source
+    plan = work.plan
     privacy, models = plan.privacy, plan.class_models
     assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
     _check_listed(plan.schema, sensitive)
     _check_crowds(privacy, models)
-    table = work.table.with_schema(plan.schema)
-    table = bounded(table, plan.schema, privacy.records_per_person, source)
+    work = work.limit_records(privacy.records_per_person)
+    table = work.table
     frequencies = tables.encode(table, quasi_identifiers=released_names(plan.schema), sensitive=()).frequencies
     check_declared(frequencies)
     drawn = method.keeping(sensitive).draw(
@@ -72,7 +70,7 @@ def draw(work: Work, method: Truthful) -> Made:
             hint="a larger epsilon or delta, coarser hierarchies, or fewer columns help",
         )
     classes, loss = as_frequencies(tuples, plan.schema, sensitive), _loss(tuples, method.weights)
-    return Made(
+    result = Result(
         plan=plan,
         table=tables.repeat(table, released_rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
@@ -83,6 +81,7 @@ def draw(work: Work, method: Truthful) -> Made:
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
         private=_private(plan.schema, frequencies, tuples, loss, table.left_out),
     )
+    return work.release(result)
 
 
 def _least(models: Sequence[Model]) -> int:
@@ -91,8 +90,8 @@ def _least(models: Sequence[Model]) -> int:
     return max((each.minimal_class_size for each in sizes), default=1)
 
 
-def _resolved(plan: Brief, method: Truthful) -> Brief:
-    """Return the plan with everything spelt out.
+def _resolved(plan: Plan, method: Truthful) -> tuple[Requirement, ...]:
+    """Return the promises of a plan with everything spelt out.
 
     The definition of privacy is the standard one where the release is a function of what was drawn: beside a filter,
     and where cells of a multi-dimensional scheme look alike.
@@ -107,14 +106,14 @@ def _resolved(plan: Brief, method: Truthful) -> Brief:
         shared = model.sharing(method.search_share(model.total)).resolved(plan.schema)
         return shared.post_processed() if merged else shared
 
-    return replace(plan, models=tuple(map(spelt, plan.models)), method=method)
+    return tuple(map(spelt, plan.models))
 
 
 def check_declared(frequencies: Frequencies) -> None:
     """Refuse what the plan's own check of the schema should have refused."""
     problems = Problems()
     for hierarchy in frequencies.hierarchies:
-        if hierarchy.provenance is not Provenance.DECLARED:
+        if not hierarchy.provenance.reveals_nothing:
             problems.add(f"column `{hierarchy.attribute}`: its domain was read off the data")
     problems.raise_as(ParameterError)
 
@@ -232,7 +231,7 @@ def _place(attribute: Attribute, label: str | None) -> tuple[int, float | str]:
 # -- what leaves
 
 
-def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
+def _guarantee(plan: Plan, privacy: DifferentialPrivacy, drawn: Drawn, source: RandomSource) -> Guarantee:
     promise = privacy.promise(
         covered=SEARCHES[drawn.choice.search],
         cryptographic=source.cryptographic,
@@ -242,12 +241,11 @@ def _guarantee(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn, source: 
     )
     return Guarantee(
         promises=(promise, *(syntactic(model) for model in plan.class_models)),
-        events=tuple(_events(plan, privacy, drawn)),
-        randomness=randomness(cryptographic=source.cryptographic),
+        events=tuple(_events(plan, drawn)),
     )
 
 
-def _events(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn) -> list[Event]:
+def _events(plan: Plan, drawn: Drawn) -> list[Event]:
     hierarchies, filtering = drawn.tuples.hierarchies, filters(plan.class_models)
     generalized = Generalized(
         method=plan.method.name,
@@ -256,13 +254,10 @@ def _events(plan: Brief, privacy: DifferentialPrivacy, drawn: Drawn) -> list[Eve
         heights=tuple(hierarchy.height for hierarchy in hierarchies) if drawn.levels else (),
     )
     return [
-        *Dropped.by(plan.schema),
-        *bounded_steps(plan.schema, privacy.records_per_person),
         drawn.choice,
         generalized,
         drawn.operator.event(),
         *([Filtered(models=tuple(model.name for model in filtering))] if filtering else []),
-        Ordered(),
     ]
 
 

@@ -6,23 +6,40 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from shoal.errors import ParameterError
 from shoal.exact import Arguments
-from shoal.guarantees import Cost, DomainOrigin, Requirement
+from shoal.guarantees import (
+    Bounded,
+    Cost,
+    DomainOrigin,
+    Dropped,
+    Event,
+    ExpectedStep,
+    Ordered,
+    Requirement,
+    concentrated,
+    exactly,
+    once,
+)
 from shoal.mechanisms import SYSTEM, RandomSource
-from shoal.methods._preparation import domains_of_columns
-from shoal.methods.base import Keeps, Made, Method, Progress, Watch, Work
-from shoal.methods.recode import Levels
-from shoal.methods.truthful._make import check_levels, draw
-from shoal.methods.truthful._operators import OperatorName
+from shoal.methods._opening import domains_of_columns
+from shoal.methods.base import Method, MethodCapabilities, Progress, Result, Watch, Work
+from shoal.methods.recode import Generalized, Levels
+from shoal.methods.truthful._make import check_levels, draw, filters
+from shoal.methods.truthful._operators import OPERATORS, OperatorName
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
 from shoal.methods.truthful._scores import ClassificationScore, check_records
+from shoal.methods.truthful._steps import TRUTHFUL_STEPS, Filtered, SchemeChosen, SchemeSearch
+from shoal.methods.truthful._trees import tree_problems
 from shoal.models import Model
 from shoal.schema import Schema
 from shoal.tables import Frequencies
+
+if TYPE_CHECKING:
+    from shoal.plan import Plan
 
 Scheme = Literal["full-domain", "multi-dimensional"]
 Search = Literal["draw", "walk"]
@@ -99,10 +116,12 @@ class Truthful(Method):
     weights: Mapping[str, float] = field(default_factory=dict)
     steps: int = 300
     operator: OperatorName = "trim"
+    family: ClassVar[str] = "truthful"
     name: ClassVar[str] = "truthful"
     about: ClassVar[str] = "Real records, made coarser, some left out."
-    keeps: ClassVar[Keeps] = Keeps(
-        private=DifferentialPrivacy.name,
+    step_kinds: ClassVar[tuple[type[Event], ...]] = TRUTHFUL_STEPS
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
+        private_promise=DifferentialPrivacy.name,
         as_asked=True,
         pseudonyms=False,
         persons=True,
@@ -138,12 +157,49 @@ class Truthful(Method):
         measured = SHARES[self.operator, self.scheme]
         return max(measured, min(LEAST_SEARCH / epsilon, Fraction(1, 10)))
 
-    def make(self, work: Work) -> Made:
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        schema, privacy = plan.schema, plan.privacy
+        assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
+        filtering = tuple(model.name for model in filters(plan.class_models))
+        return [
+            *exactly(*Dropped.by(schema), *Bounded.by(schema, privacy.records_per_person)),
+            once(SchemeChosen, score=self.score, allows=self._chooses),
+            once(Generalized, method=self.name, columns=released_names(schema)),
+            once(OPERATORS[self.operator].step),
+            *exactly(*([Filtered(models=filtering)] if filtering else []), Ordered()),
+        ]
+
+    def _chooses(self, step: SchemeChosen) -> bool:
+        """Return whether this method chooses a scheme so, by as many selections."""
+        ways: dict[SchemeSearch, int] = {"fixed": 0}
+        if self.scheme == "multi-dimensional":
+            ways["tree"] = 1
+        elif self.search == "walk":
+            ways["published walk"] = self.steps
+        else:
+            ways |= {"draw": 1, "split walk": self.steps + 1}
+        return ways.get(step.search) == step.selections
+
+    def make(self, work: Work) -> Result:
         return draw(work, self)
 
-    def cost(self, privacy: Requirement) -> Cost | None:
+    def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:
+        del schema
         # no proof covers the last step of the walk, so no budget can say what it costs
-        return privacy.cost if self.search == "draw" else None
+        if self.search != "draw" or privacy.cost is None or not isinstance(privacy, DifferentialPrivacy):
+            return None
+        if (privacy.records_per_person or 1) > 1:
+            return privacy.cost
+        # the search and the operator one after the other; levels that are fixed, and no search, cost no more
+        shared = privacy.sharing(self.search_share(privacy.total))
+        searching = shared.search_epsilon(searching=True)
+        narrow = self.score in EXPECTED
+        # an exponential mechanism whose log ratios lie in an interval of length epsilon: `gaussian`, Lemma 2
+        search = searching**2 / 8 if narrow else concentrated(searching)
+        rho = search + concentrated(privacy.total - searching)
+        if self.levels or self.target:
+            rho = max(rho, concentrated(privacy.total))
+        return replace(privacy.cost, rho=rho, beta=privacy.cost.delta)
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
         """Return the method with these weights of columns, unless it has some of its own."""
@@ -159,7 +215,10 @@ class Truthful(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
-        return unreleased(schema, self.title, named) + [
+        found = unreleased(schema, self.title, named)
+        if self.scheme == "multi-dimensional":
+            found += tree_problems(schema, released_names(schema), self.levels, self.title)
+        return found + [
             f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
             f"out one of them"
             for model in models

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,11 +12,12 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from shoal.errors import ParameterError
-from shoal.exact import ball, below, fraction
-from shoal.guarantees import Event, Sampled, Trimmed
+from shoal.exact import ball, below
+from shoal.guarantees import Event
 from shoal.kernels import Floats, Integers
 from shoal.mechanisms import RandomSource, binomial, discrete_laplaces, person_delta, record_delta
 from shoal.methods.truthful import parameters, trimming
+from shoal.methods.truthful._steps import Sampled, Trimmed
 from shoal.methods.truthful._survival import (
     SCALE,
     STEEPNESS,
@@ -48,7 +48,7 @@ class Operator(Shows):
     per_person: int = 1
     name: ClassVar[OperatorName]
     doing: ClassVar[str]
-    step: ClassVar[str]
+    step: ClassVar[type[Trimmed | Sampled]]
 
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction, *, definition: Definition, least: int, per_person: int = 1) -> Self:
@@ -65,13 +65,12 @@ class Operator(Shows):
         )
 
     @classmethod
-    def of_step(cls, step: Mapping[str, object], exact_delta: float, *, per_person: int = 1) -> Self:
+    def of_step(cls, step: Trimmed | Sampled, exact_delta: float, *, per_person: int = 1) -> Self:
         """Return the operator that a step of a certificate describes."""
-        known: dict[object, Definition] = {each: each for each in get_args(Definition)}
         return cls(
-            epsilon=fraction(str(step["epsilon_spent"])),
-            delta=fraction(str(step["delta_spent"])),
-            definition=known[step["definition"]],
+            epsilon=step.epsilon,
+            delta=step.delta,
+            definition=step.definition,
             exact_delta=exact_delta,
             per_person=per_person,
             **cls.own_figures(step),
@@ -84,7 +83,7 @@ class Operator(Shows):
 
     @staticmethod
     @abstractmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
+    def own_figures(step: Any) -> dict[str, Any]:
         """Return the fields of its own that a step of a certificate states."""
 
     @property
@@ -140,7 +139,7 @@ class Trimming(Trims, Operator):
     smallest: int = 1
     name: ClassVar[OperatorName] = "trim"
     doing: ClassVar[str] = "trimming"
-    step: ClassVar[str] = Trimmed.name
+    step: ClassVar[type[Trimmed | Sampled]] = Trimmed
 
     def __post_init__(self) -> None:
         if not 0 <= self.m <= trimming.LARGEST_M or self.smallest < 1:
@@ -153,8 +152,8 @@ class Trimming(Trims, Operator):
         return {"m": m, "smallest": least}, trimming.exact_delta(m, epsilon)
 
     @staticmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
-        return {"m": _whole(step["m"]), "smallest": _whole(step["least"])}
+    def own_figures(step: Trimmed) -> dict[str, Any]:
+        return {"m": step.m, "smallest": step.least}
 
     @property
     def least(self) -> int:
@@ -201,7 +200,7 @@ class Sampling(Operator):
     k: int
     name: ClassVar[OperatorName] = "sampling"
     doing: ClassVar[str] = "sampling"
-    step: ClassVar[str] = Sampled.name
+    step: ClassVar[type[Trimmed | Sampled]] = Sampled
 
     @staticmethod
     def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, Any], float]:
@@ -212,8 +211,8 @@ class Sampling(Operator):
         return {"beta": found.beta, "k": least}, attained
 
     @staticmethod
-    def own_figures(step: Mapping[str, object]) -> dict[str, Any]:
-        return {"beta": fraction(str(step["beta"])), "k": _whole(step["k"])}
+    def own_figures(step: Sampled) -> dict[str, Any]:
+        return {"beta": step.beta, "k": step.k}
 
     @property
     def least(self) -> int:
@@ -305,9 +304,3 @@ def sensitivity_range(score: str, operator: Operator, *, columns: int) -> tuple[
         threshold = max(2, operator.likely)
         low = high = terms * (Fraction(threshold**2, threshold - 1) + 1) + Fraction(terms**2, 2**22)
     return Fraction(low * operator.per_person), Fraction(high * operator.per_person)
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("not a whole number")
-    return value

@@ -26,7 +26,7 @@ from shoal.guarantees import (
     private,
 )
 from shoal.hierarchies import TOP, Hierarchy, leaves_declared, provenance
-from shoal.methods._preparation import bounded_assumption, unfit, unit_problems
+from shoal.methods._private import assume_limit, unfit, unit_problems
 from shoal.methods.truthful._check import check_privacy
 from shoal.methods.truthful._operators import OPERATORS, Operator, OperatorName
 from shoal.methods.truthful._sets_check import check_tables
@@ -79,7 +79,10 @@ class DifferentialPrivacy(BudgetRequirement):
     search_share: Number | None = field(default=None, metadata=optional(within("[0, 1)")))
     definition: Definition = field(default="probabilistic", metadata=one_of(*get_args(Definition)))
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
+    private: ClassVar[bool] = True
     name: ClassVar[str] = "differential-privacy"
+    short: ClassVar[str] = "epsilon"
+    label: ClassVar[str] = "privacy loss, at most"
     advice: ClassVar[str] = (
         "Whether one person is in the table or not hardly changes what is released, whatever anyone already "
         "knows. Real records are made coarser, and some are left out at random. The smaller epsilon, the "
@@ -135,7 +138,7 @@ class DifferentialPrivacy(BudgetRequirement):
         problems = unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
         wanting: dict[str, list[str]] = {}
         for attribute in released(schema):
-            if provenance(attribute) is not Provenance.DECLARED:
+            if not provenance(attribute).reveals_nothing:
                 wanting.setdefault(_undeclared(attribute), []).append(attribute.name)
             elif attribute.kind is Kind.NUMERIC and attribute.domain is not None and not attribute.domain.exact:
                 wanting.setdefault(INEXACT, []).append(attribute.name)
@@ -144,7 +147,7 @@ class DifferentialPrivacy(BudgetRequirement):
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Compute again what the steps claim, and compare it with what the data file shows."""
         hierarchies = listed(evidence.plan.schema)
-        if evidence.plan.method.keeps.shared_columns:
+        if evidence.plan.method.capabilities.shared_columns:
             return check_tables(self, entry, evidence, hierarchies=hierarchies)
         return check_privacy(self, entry, evidence, hierarchies=hierarchies, alike=look_alike(hierarchies))
 
@@ -168,7 +171,7 @@ class DifferentialPrivacy(BudgetRequirement):
             "than that: (e^(r epsilon) - 1) / (e^epsilon - 1)."
         )
         return (
-            single if self.records_per_person is None else bounded_assumption(self.records_per_person),
+            single if self.records_per_person is None else assume_limit(self.records_per_person),
             "Domains, hierarchies and weights were declared, and levels, score, scheme, target, epsilon, delta, k and "
             "all other settings were chosen, without looking at the data.",
             "Messages, running time and the private report stay with the publisher.",
@@ -229,6 +232,8 @@ def look_alike(hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
 
 
 def _undeclared(attribute: Attribute) -> str:
+    if attribute.domain is not None and attribute.domain.provenance is Provenance.INFERRED:
+        return "has values that were read off the data; list under `values` those that everybody may know it can have"
     if attribute.hierarchy is not None and attribute.hierarchy.data_dependent:
         return f"has the hierarchy `{attribute.hierarchy.name}`, which looks at the data; give it fixed levels"
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import ParameterError
-from shoal.guarantees import SchemeChosen
 from shoal.hierarchies import Hierarchy
 from shoal.kernels import Codes, Floats, Integers
 from shoal.mechanisms import ExponentialMechanism, PermuteAndFlip, RandomSource, Selection
@@ -30,6 +29,7 @@ from shoal.methods.truthful._scores import (
     Score,
     Setting,
 )
+from shoal.methods.truthful._steps import SchemeChosen, SchemeSearch
 from shoal.methods.truthful._survival import Shows
 from shoal.methods.truthful._trees import draw_tree
 from shoal.tables import Frequencies, SensitiveAttribute, tally
@@ -129,6 +129,7 @@ class Chooser:
         def step(done: int) -> None:
             self.watch.step(done, self.steps, "walking")
 
+        search: SchemeSearch
         if published:
             search, selections = "published walk", self.steps
             found = published_walk(score, epsilon, self.source, steps=self.steps, step=step)
@@ -161,7 +162,9 @@ class Chooser:
         tuples = self._tuples(cells.levels[cell], cells.codes[cell], pairs & ((1 << start.target) - 1), counts)
         return self._choice("tree", score.sensitivity, epsilon, selections=1), None, tuples
 
-    def _choice(self, search: str, sensitivity: Fraction, epsilon: Fraction, *, selections: int) -> SchemeChosen:
+    def _choice(
+        self, search: SchemeSearch, sensitivity: Fraction, epsilon: Fraction, *, selections: int
+    ) -> SchemeChosen:
         return SchemeChosen(
             search=search,
             score=self.score,

@@ -20,7 +20,8 @@ from shoal.methods.truthful._survival import SCALE, Shows, Survival
 from shoal.tables import Frequencies, tally
 
 #: From so many records on, scores would no longer be exact.
-LARGEST_TABLE = 1 << 28
+RECORD_BITS = 28
+LARGEST_TABLE = 1 << RECORD_BITS
 
 
 def check_records(frequencies: Frequencies) -> None:

@@ -10,23 +10,18 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import quoted
 from shoal.guarantees import (
     CRYPTOGRAPHIC,
-    Bounded,
     Check,
     Decision,
-    Dropped,
-    Event,
     Evidence,
-    Ordered,
     PromiseEntry,
     check_parts,
 )
 from shoal.hierarchies import Hierarchy
-from shoal.methods._preparation import check_bounded
+from shoal.methods._private import check_limit
 from shoal.methods.truthful._check import PrivateRelease
 from shoal.methods.truthful._sets_choice import candidates, levels_of
 from shoal.methods.truthful._sets_listed import HIDDEN, countable, listed_classes, number_of_classes, read_hidden
 from shoal.methods.truthful._sets_split import HiddenCounted, JointTrimmed, PairsChosen, Split, TablesTrimmed
-from shoal.schema import Provenance
 
 if TYPE_CHECKING:
     from shoal.methods.truthful._promises import DifferentialPrivacy
@@ -45,12 +40,6 @@ class _TablesRelease(PrivateRelease):
         """What the plan gives every table and every choice."""
         return self.method.split(self.evidence.plan.schema, self.promise)  # type: ignore[no-any-return]
 
-    @property
-    def steps(self) -> list[Event]:
-        """The steps in between, read."""
-        outer = (Dropped.name, Bounded.name, Ordered.name)
-        return [Event.from_json(step) for step in self.certificate.steps if step["step"] not in outer]
-
 
 def check_tables(
     promise: DifferentialPrivacy, entry: PromiseEntry, evidence: Evidence, *, hierarchies: Mapping[str, Hierarchy]
@@ -59,7 +48,6 @@ def check_tables(
     release = _TablesRelease(promise=promise, entry=entry, evidence=evidence, hierarchies=hierarchies)
     parts: dict[str, Callable[[_TablesRelease], Decision]] = {
         "words": _words,
-        "steps": _steps,
         "operator": _operator,
         "choice": _choice,
         "values": _values,
@@ -67,7 +55,7 @@ def check_tables(
         "domains": _domains,
     }
     if promise.records_per_person is not None or evidence.plan.schema.person is not None:
-        parts["unit"] = lambda each: check_bounded(each.promise.records_per_person, each.evidence)
+        parts["unit"] = lambda each: check_limit(each.promise.records_per_person, each.evidence)
     return check_parts(promise.name, release, parts)
 
 
@@ -80,24 +68,7 @@ def _words(release: _TablesRelease) -> Decision:
         cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
         figures=release.split.figures(),
     )
-    return release.entry.compared(again, wording=release.certificate.same_wording)
-
-
-def _steps(release: _TablesRelease) -> Decision:
-    """Compare every step with what the plan gives: tables, levels, noise, choice and what is spent."""
-    split, found = release.split, release.steps
-    # how many candidates there were is checked with the hierarchies, where these are listed
-    candidates = [step.candidates for step in found if isinstance(step, PairsChosen)]
-    expected = release.method.steps(
-        release.evidence.plan.schema,
-        split,
-        candidates=candidates[0] if split.pairs else 0,
-        # what it says is checked with the file
-        hidden=[step for step in found if isinstance(step, HiddenCounted)],
-    )
-    if found != expected:
-        return False, "the steps are not those of such tables"
-    return True, f"{len(expected)} steps, each as the plan gives it"
+    return release.entry.compared(again)
 
 
 def _operator(release: _TablesRelease) -> Decision:
@@ -129,7 +100,7 @@ def _choice(release: _TablesRelease) -> Decision:
     if split.pairs and {*names} <= {*release.hierarchies}:
         hierarchies: Sequence[Hierarchy] = [release.hierarchies[name] for name in names]
         number = len(candidates(hierarchies, [method.levels.get(name, 0) for name in names]))
-        if release.evidence.step(PairsChosen.name)["candidates"] != number:
+        if release.evidence.step(PairsChosen).candidates != number:
             return False, "the number of candidates is not what the hierarchies give"
     return True, f"{len(chosen)} different pairs, each at levels to choose from" if chosen else "nothing was chosen"
 
@@ -160,7 +131,7 @@ def _hidden(release: _TablesRelease) -> Decision:
         counts = read_hidden(text, {file: len(names) for file, names in files.items()})
     except (FileNotFoundError, IsADirectoryError, KeyError, TypeError, ValueError):
         return False, f"{HIDDEN} is not there, or not as such a file is written"
-    steps = [step for step in release.steps if isinstance(step, TablesTrimmed)]
+    steps = release.evidence.steps(TablesTrimmed)
     described = [pair for step in steps for pair in zip(step.tables, step.levels, step.m, step.variance, strict=True)]
     said = {}
     for (file, _), (names, levels, m, variance) in zip(files.items(), described, strict=False):
@@ -176,7 +147,7 @@ def _hidden(release: _TablesRelease) -> Decision:
             # 40 deviations below nothing: that has a chance below e^-800
             if any(count < 0 and count * count > 1600 * variance for count in counts[file].values()):
                 return False, f"{HIDDEN} has counts of classes of {file} that no such noise gives"
-    told = [step for step in release.steps if isinstance(step, HiddenCounted)]
+    told = release.evidence.steps(HiddenCounted)
     if any(counts[file] for file in counts if file not in said) or told != ([HiddenCounted.of(said)] if said else []):
         return False, f"{HIDDEN} counts other classes than the steps say"
     return True, f"{sum(map(len, said.values())):,} counts of classes that the schema lists and no record shows"
@@ -186,11 +157,10 @@ def _generalised(release: _TablesRelease) -> list[dict[str, slice]]:
     """Return, for every table, the levels that values of each of its columns may have."""
     found = [
         {name: slice(level, level + 1) for name, level in zip(*pair, strict=True)}
-        for step in release.steps
-        if isinstance(step, TablesTrimmed)
+        for step in release.evidence.steps(TablesTrimmed)
         for pair in zip(step.tables, step.levels, strict=True)
     ]
-    joint = [step for step in release.steps if isinstance(step, JointTrimmed)]
+    joint = release.evidence.steps(JointTrimmed)
     return found + [
         {name: slice(low, None) for name, low in zip(step.columns, step.levels, strict=True)} for step in joint
     ]
@@ -198,7 +168,7 @@ def _generalised(release: _TablesRelease) -> list[dict[str, slice]]:
 
 def _domains(release: _TablesRelease) -> Decision:
     certificate = release.certificate
-    known = {domain.column for domain in certificate.domains if domain.provenance is Provenance.DECLARED}
+    known = {domain.column for domain in certificate.domains if domain.provenance.reveals_nothing}
     shown = {column.name for data in certificate.tables for column in data.columns}
     if not shown <= known:
         return False, f"the domain of {quoted(sorted(shown - known))} is not declared"

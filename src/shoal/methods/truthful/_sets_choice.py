@@ -5,17 +5,19 @@ tables of single columns let expect if the columns had nothing to do with each o
 the usual size of the noise; e, m and t are public whole numbers. Where the schema lists all cells, the score of the
 candidate is
 
-    sum over all listed cells of abs(n - e) - ceil(t / 4),
+    sum over all listed cells of abs(n - e), less the number of these cells times t / 4, rounded up,
 
 how far the cells are from what is known of them, less a price for every cell: a quarter of the noise, because tables
-are read together, which takes most of it away. Otherwise cells that trimming hides tell nothing, and the score is
+are read together, which takes most of it away. (Rounded for every cell, the price would keep small noise from showing
+fine levels.) Otherwise cells that trimming hides tell nothing, and the score is
 
     sum over all cells of max(0, min(n - m, abs(n - e) - t)).
 
 **Sensitivity.** A record changes one n by one. abs(n - e) and n - m change by at most one, and so do minima of them and
 maxima with 0. So a score changes by at most 1, up or down. Scores are whole numbers, and the cells that are summed over
-do not depend on the data: those without records count 0 in the second sum. Given what was released before, a choice by
-the exponential mechanism is differentially private; chosen pairs are taken out and the next one is chosen likewise.
+and their price do not depend on the data: those without records count 0 in the second sum. Given what was released
+before, a choice by the exponential mechanism is differentially private; chosen pairs are taken out and the next one is
+chosen likewise.
 
 A table of all columns beside these has a scheme that is drawn from all trees, and classes that are trimmed like theirs.
 
@@ -43,11 +45,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from shoal.errors import DataError
+from shoal.errors import ParameterError
 from shoal.hierarchies import Hierarchy
-from shoal.kernels import Floats, Integers
+from shoal.kernels import Floats
 from shoal.mechanisms import ExponentialMechanism, RandomSource
 from shoal.methods.base import Watch
 from shoal.methods.truthful._scheme import LARGEST_LATTICE, Chooser, Tuples
@@ -56,6 +57,9 @@ from shoal.methods.truthful._sets_listed import LeveledColumns, ListedClasses
 from shoal.methods.truthful._sets_split import Noise
 from shoal.methods.truthful._survival import Trims, gaussian_losses
 from shoal.tables import Frequencies, tally
+
+#: Classes that are counted in an array of all that there can be, whether they occur or not.
+_DENSE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,15 +91,19 @@ def candidates(hierarchies: Sequence[Hierarchy], lows: Sequence[int]) -> list[Le
 def cells(frequencies: Frequencies, candidate: LeveledColumns) -> Tuples:
     """Return the classes of the table over a candidate's columns."""
     hierarchies = tuple(frequencies.hierarchies[j] for j in candidate.columns)
-    lifted = np.stack(
-        [
-            hierarchy.generalize(np.ascontiguousarray(frequencies.codes[:, j]), level)
-            for hierarchy, j, level in zip(hierarchies, candidate.columns, candidate.levels, strict=True)
-        ],
-        axis=1,
-    ).astype(np.int32)
-    codes, owners = np.unique(lifted, axis=0, return_inverse=True) if lifted.shape[1] > 1 else _single(lifted)
-    counts = tally(owners.ravel(), frequencies.counts, len(codes))
+    sizes = [len(hierarchy.labels[level]) for hierarchy, level in zip(hierarchies, candidate.levels, strict=True)]
+    # every class is one number, so that one pass counts them all: records are many, classes few
+    classes = np.zeros(len(frequencies.counts), dtype=np.int64)
+    for hierarchy, j, level, size in zip(hierarchies, candidate.columns, candidate.levels, sizes, strict=True):
+        classes = classes * size + hierarchy.generalize(np.ascontiguousarray(frequencies.codes[:, j]), level)
+    if math.prod(sizes) <= max(_DENSE, len(classes)):
+        counts = tally(classes, frequencies.counts, math.prod(sizes))
+        present = np.flatnonzero(counts)
+        counts = counts[present]
+    else:
+        present, owners = np.unique(classes, return_inverse=True)
+        counts = tally(owners, frequencies.counts, len(present))
+    codes = np.stack(np.unravel_index(present, sizes), axis=1).astype(np.int32)
     levels = np.broadcast_to(np.array(candidate.levels, dtype=np.int32), codes.shape)
     return Tuples(hierarchies=hierarchies, levels=np.array(levels), codes=codes, counts=counts)
 
@@ -131,7 +139,7 @@ def score(
     listed: ListedClasses, candidate: LeveledColumns, lows: Sequence[int], expected: Expected, noise: Noise
 ) -> int:
     """Return the score of a candidate, a whole number."""
-    usual = math.ceil(math.sqrt(float(noise.variance) * 2 / math.pi))
+    usual = math.sqrt(float(noise.variance) * 2 / math.pi)
     frequencies, number = listed.frequencies, listed.number(candidate)
     by_column = list(zip(candidate.columns, candidate.levels, strict=True))
     if number is not None:
@@ -141,14 +149,14 @@ def score(
             own = _lifted(hierarchy, lows[j], level, expected.of_column[j])
             shares = np.outer(shares, own / max(expected.records, 1.0)).ravel()
         independent = np.rint(shares * expected.records).astype(np.int64)
-        return int(np.abs(listed.counts(candidate) - independent).sum()) - number * math.ceil(usual / 4)
+        return int(np.abs(listed.counts(candidate) - independent).sum()) - math.ceil(number * usual / 4)
     table = cells(frequencies, candidate)
     shares = np.ones(len(table))
     for place, (j, level) in enumerate(by_column):
         own = _in_the_data(listed, j, lows[j], level, expected)
         shares = shares * own[table.codes[:, place]] / max(expected.records, 1.0)
     independent = np.rint(shares * expected.records).astype(np.int64)
-    gains = np.minimum(table.counts - noise.m, np.abs(table.counts - independent) - usual)
+    gains = np.minimum(table.counts - noise.m, np.abs(table.counts - independent) - math.ceil(usual))
     return int(np.maximum(gains, 0).sum())
 
 
@@ -170,11 +178,6 @@ def _lifted(hierarchy: Hierarchy, low: int, level: int, counts: Floats) -> Float
     up = np.zeros(len(hierarchy.labels[low]), dtype=np.int64)
     up[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
     return np.bincount(up, weights=counts, minlength=len(hierarchy.labels[level])).astype(np.float64)
-
-
-def _single(column: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], Integers]:
-    codes, owners = np.unique(column[:, 0], return_inverse=True)
-    return codes[:, None], owners
 
 
 # -- the scheme of the table of all columns
@@ -214,12 +217,9 @@ def joint_classes(
         watch=watch,
         source=source,
     )
-    try:
-        if chooser.nodes <= LARGEST_LATTICE:
-            return chooser.tree(scheme)[2]
-    except DataError:
-        pass
-    raise DataError(
-        f"a table of all {len(lows):,} columns has too many values and levels to draw a scheme for.",
-        hint="use tables = `pairs`, raise the `levels` of some columns, or release fewer of them",
-    )
+    if chooser.nodes > LARGEST_LATTICE:
+        raise ParameterError(
+            f"a table of all {len(lows):,} columns has too many levels to draw a scheme for.",
+            hint="use tables = `pairs`, raise the `levels` of some columns, or release fewer of them",
+        )
+    return chooser.tree(scheme)[2]

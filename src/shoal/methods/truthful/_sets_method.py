@@ -13,12 +13,26 @@ import numpy as np
 from shoal import tables
 from shoal.errors import RequirementError
 from shoal.exact import Arguments
-from shoal.guarantees import DomainOrigin, Dropped, Event, Guarantee, Ordered, Requirement, column, randomness
+from shoal.guarantees import (
+    COMMON_STEPS,
+    Bounded,
+    Cost,
+    DomainOrigin,
+    Dropped,
+    Event,
+    ExpectedStep,
+    Guarantee,
+    Ordered,
+    Requirement,
+    column,
+    exactly,
+    maybe,
+)
 from shoal.hierarchies import leaves_declared
 from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource, discrete_gaussians
-from shoal.methods._preparation import bounded, bounded_steps, domains, domains_of_columns
-from shoal.methods.base import Keeps, Made, Method, Part, PrivateReport, Work
+from shoal.methods._opening import domains, domains_of_columns
+from shoal.methods.base import Method, MethodCapabilities, Part, PrivateReport, Result, Work
 from shoal.methods.truthful._make import check_declared, check_levels, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import Tuples
@@ -34,6 +48,7 @@ from shoal.methods.truthful._sets_listed import (
     written_hidden,
 )
 from shoal.methods.truthful._sets_split import (
+    Composed,
     HiddenCounted,
     JointTrimmed,
     Noise,
@@ -41,6 +56,7 @@ from shoal.methods.truthful._sets_split import (
     Split,
     TablesTrimmed,
 )
+from shoal.methods.truthful._trees import tree_problems
 from shoal.models import Classes, Model
 from shoal.risk import Reidentification, reidentification
 from shoal.schema import Schema
@@ -48,7 +64,7 @@ from shoal.tables import Frequencies, Table
 from shoal.writing import file_stem
 
 if TYPE_CHECKING:
-    from shoal.methods.brief import Brief
+    from shoal.plan import Plan
 
 Tables = Literal["columns", "pairs", "pairs+joint"]
 _WITH_PAIRS = ("pairs", "pairs+joint")
@@ -103,14 +119,21 @@ class TruthfulTables(Method):
     pairs: int | None = None
     levels: Mapping[str, int] = field(default_factory=dict)
     chosen: Sequence[Mapping[str, int]] | None = None
+    family: ClassVar[str] = "truthful"
     name: ClassVar[str] = "truthful-tables"
     about: ClassVar[str] = "Many small tables of real records."
-    keeps: ClassVar[Keeps] = Keeps(
-        private=DifferentialPrivacy.name,
-        models=False,
+    step_kinds: ClassVar[tuple[type[Event], ...]] = (
+        *COMMON_STEPS,
+        TablesTrimmed,
+        PairsChosen,
+        JointTrimmed,
+        HiddenCounted,
+        Composed,
+    )
+    capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
+        private_promise=DifferentialPrivacy.name,
         as_asked=True,
         pseudonyms=False,
-        several_tables=True,
         shared_columns=True,
         persons=True,
     )
@@ -139,10 +162,10 @@ class TruthfulTables(Method):
                 arguments.whole(f"chosen[{number}][{name}]", level, minimum=0)
         arguments.finish()
 
-    def make(self, work: Work) -> Made:
-        plan, privacy = _resolved(work.plan)
-        schema, table = plan.schema, work.table.with_schema(plan.schema)
-        table = bounded(table, schema, privacy.records_per_person, work.source)
+    def make(self, work: Work) -> Result:
+        models, privacy = _resolved(work.plan)
+        work = work.open(models=models).limit_records(privacy.records_per_person)
+        schema, table = work.schema, work.table
         names = released_names(schema)
         frequencies = tables.encode(table, quasi_identifiers=names, sensitive=()).frequencies
         check_declared(frequencies)
@@ -158,7 +181,7 @@ class TruthfulTables(Method):
             joint.append(trimmed(classes, noise, work.source))
         declared = [[names.index(name) for name in own] for own in self.declared(schema)]
         alone = [LeveledColumns(tuple(own), tuple(lows[j] for j in own)) for own in declared]
-        found = [counted(listed, *each, work.source) for each in zip(alone, split.declared, strict=True)]
+        found = [count_table(listed, *each, work.source) for each in zip(alone, split.declared, strict=True)]
         chosen: list[LeveledColumns] = []
         if split.pairs:
             chosen = choose(
@@ -172,7 +195,7 @@ class TruthfulTables(Method):
                 source=work.source,
             )
             split = split.with_pairs([listed.number(each) for each in chosen])
-        found += [counted(listed, *each, work.source) for each in zip(chosen, split.chosen, strict=True)]
+        found += [count_table(listed, *each, work.source) for each in zip(chosen, split.chosen, strict=True)]
         shown = [*(each.shown for each in found), *joint]
         if not any(len(each) for each in shown):
             raise RequirementError(
@@ -182,25 +205,19 @@ class TruthfulTables(Method):
         method = replace(self, chosen=tuple(map(listed.levels, chosen)) if split.pairs else None)
         parts = _parts(method.files(schema), schema, table, shown)
         hidden = {part.file: each.hidden for part, each in zip(parts, found, strict=False) if each.hidden is not None}
-        events = [
-            *Dropped.by(schema),
-            *bounded_steps(schema, privacy.records_per_person),
-            *method.steps(
-                schema,
-                split,
-                candidates=len(candidates(frequencies.hierarchies, lows)),
-                hidden=[HiddenCounted.of(hidden)] if hidden else [],
-            ),
-            Ordered(),
-        ]
+        events = method.steps(
+            schema,
+            split,
+            candidates=len(candidates(frequencies.hierarchies, lows)),
+            hidden=[HiddenCounted.of(hidden)] if hidden else [],
+        )
         cryptographic = work.source.cryptographic
-        return Made(
-            plan=replace(plan, method=method),
+        result = Result(
+            plan=replace(work.plan, method=method),
             table=parts[0].table,
             guarantee=Guarantee(
                 promises=(privacy.promise(covered=True, cryptographic=cryptographic, figures=split.figures()),),
                 events=tuple(events),
-                randomness=randomness(cryptographic=cryptographic),
             ),
             measures={},
             after=_risk(shown),
@@ -210,6 +227,7 @@ class TruthfulTables(Method):
             notes={HIDDEN: written_hidden(hidden)},
             private=_private(frequencies, shown, table.left_out),
         )
+        return work.release(result)
 
     def declared(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
         """Return the columns of the tables that need no choice."""
@@ -245,6 +263,34 @@ class TruthfulTables(Method):
         )
         chosen = [number_of_classes(hierarchies, pair) for pair in self.chosen or ()]
         return split.with_pairs(chosen) if chosen else split
+
+    def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:
+        """Return what all tables cost together: in rho what the steps add up to, and in beta what classes may show.
+
+        Nothing of it follows from the pairs that are chosen, which divide among them what pairs may lose.
+        """
+        cost = privacy.cost
+        if cost is None or not isinstance(privacy, DifferentialPrivacy) or (privacy.records_per_person or 1) > 1:
+            return cost
+        # as many pairs are chosen anew as a plan names; how many decides what is rounded
+        split = replace(self.split(schema, privacy), chosen=())
+        return replace(cost, rho=split.rho, beta=split.beta)
+
+    def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
+        schema, privacy = plan.schema, plan.privacy
+        assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
+        # among how many pairs some were chosen is checked with the hierarchies, where these are listed
+        *tables, composed = (
+            step.without("candidates")
+            for step in exactly(*self.steps(schema, self.split(schema, privacy), candidates=0, hidden=()))
+        )
+        return [
+            *exactly(*Dropped.by(schema), *Bounded.by(schema, privacy.records_per_person)),
+            *tables,
+            maybe(HiddenCounted),
+            composed,
+            *exactly(Ordered()),
+        ]
 
     def steps(self, schema: Schema, split: Split, *, candidates: int, hidden: Sequence[HiddenCounted]) -> list[Event]:
         """Return the steps that make all tables, once pairs are chosen among so many candidates."""
@@ -286,9 +332,14 @@ class TruthfulTables(Method):
         return domains_of_columns(schema, released_names(schema))
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        del models
+        others = [
+            f"method `{self.name}` keeps `{DifferentialPrivacy.title}` and no promise about classes, such as "
+            f"`{model.title}`; leave it out, or use method `truthful`"
+            for model in models
+        ]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
-        return unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
+        found = unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
+        return others + found + tree_problems(schema, self.joint(schema), self.levels, self.title)
 
     def unfit(self, privacy: Requirement) -> list[str]:
         if not isinstance(privacy, DifferentialPrivacy) or privacy.search_share is None:
@@ -314,7 +365,7 @@ class CountedTable:
     hidden: HiddenCounts | None = None
 
 
-def counted(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: RandomSource) -> CountedTable:
+def count_table(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: RandomSource) -> CountedTable:
     """Draw what a table shows.
 
     Listed classes have their number whether it is above zero or not, others are shown by records or not at all.
@@ -348,14 +399,14 @@ def _taken(number: int, noise: Noise, source: RandomSource) -> Integers:
     return taken
 
 
-def _resolved(plan: Brief) -> tuple[Brief, DifferentialPrivacy]:
-    """Return the plan with the standard definition, which is what the composition gives."""
+def _resolved(plan: Plan) -> tuple[tuple[Requirement, ...], DifferentialPrivacy]:
+    """Return the promises with the standard definition, which is what the composition gives."""
     models = tuple(
         spelt.post_processed() if isinstance(spelt, DifferentialPrivacy) else spelt
         for spelt in (model.resolved(plan.schema) for model in plan.models)
     )
     privacy = next(model for model in models if isinstance(model, DifferentialPrivacy))
-    return replace(plan, models=models), privacy
+    return models, privacy
 
 
 def _expected(

@@ -47,22 +47,30 @@ factor of at most exp((g Delta + 4T) 2^-b). The weight g is the largest integer 
 
 from __future__ import annotations
 
+import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import ParameterError
+from shoal.exact import fraction
+from shoal.hierarchies import build, leaves_declared
 from shoal.kernels import Integers
 from shoal.kernels.walk import BoxAttribute, LargeRegions, large_regions, weigh_trees
 from shoal.mechanisms import ExponentialMechanism, RandomSource
-from shoal.methods.truthful._scores import ExpectedScore
+from shoal.methods.truthful._scores import RECORD_BITS, ExpectedScore
 from shoal.methods.truthful._survival import SCALE, Survival
+from shoal.schema import Attribute, Intervals, Schema
 
 Keys = npt.NDArray[np.uint64]
+
+#: Bits of the codes of a combination of values.
+LARGEST_WIDTH = 64
 
 #: Bits of a unit of logarithms, for an epsilon of at most 8: sums stay below 2^63 for fewer than 2^28 records.
 UNIT_BITS = 32
@@ -88,12 +96,46 @@ def draw_tree(
     -----
     Cost O(regions of at least ``cut`` records * attributes), after one walk over the lattice; 40 bytes per such region.
     """
-    if not score.box.fits:
-        raise DataError(
-            "the released columns have too many different values for a multi-dimensional scheme.",
-            hint="use scheme='full-domain', or fix the level of some columns",
-        )
+    # the plan was refused otherwise: see `tree_problems`
+    assert score.box.fits  # noqa: S101
     return _Drawing(score, epsilon, source, step).cells()
+
+
+def tree_problems(schema: Schema, names: Sequence[str], levels: Mapping[str, int], title: str) -> list[str]:
+    """Return that a tree of some columns from these levels up is too wide, decided by the schema alone.
+
+    How many values occur must not decide it: that one record more makes a release impossible is an answer about it.
+    """
+    bits = sum(_width(schema[name], schema, levels.get(name, 0)) for name in names)
+    if bits <= LARGEST_WIDTH:
+        return []
+    return [
+        f"`{title}`: the released columns may have too many different values for one scheme of all of them (codes of "
+        f"{bits} bits; the most are {LARGEST_WIDTH}); list `values` of numbers, set `levels` to start with intervals, "
+        "or release fewer columns"
+    ]
+
+
+def _width(attribute: Attribute, schema: Schema, level: int) -> int:
+    """Return how many bits the codes of a column need at a level, whatever the table holds."""
+    rule, domain = attribute.hierarchy, attribute.domain
+    low, high = (None, None) if domain is None else (domain.minimum, domain.maximum)
+    # besides the values in the bounds there is a missing one
+    if isinstance(low, dt.date) and isinstance(high, dt.date):
+        return _bits((high - low).days + 2)
+    if leaves_declared(attribute):
+        hierarchy = build(attribute, pa.array([], pa.string()), folder=schema.folder, missing=True)
+        return _bits(len(hierarchy.labels[min(level, hierarchy.height)]))
+    if level and isinstance(rule, Intervals) and isinstance(low, int | float) and isinstance(high, int | float):
+        span = fraction(high) - fraction(low)
+        # intervals may reach over both bounds, and what lies beyond `bottom` and `top` has codes of its own
+        return min(_bits(math.floor(span / fraction(rule.widths[min(level, len(rule.widths)) - 1])) + 5), RECORD_BITS)
+    # as many values as records
+    return RECORD_BITS
+
+
+def _bits(size: int) -> int:
+    return max(size - 1, 0).bit_length()
 
 
 class _Drawing:

@@ -36,13 +36,19 @@ the standard definition), for every epsilon and every whole order a >= 2 with
 
     delta' = exp((a - 1) (a rho - epsilon)) / a  times  (1 - 1 / a)^(a - 1).
 
-*Proof.* Call a run on the larger table bad if M = 0 for the record's class in any table; M does not depend on anything
-that happened before, so that has a probability of at most beta. Runs that are not bad have divergences of order a from
-runs on the smaller table of at most a rho in both directions (they add up, also for adaptive steps: Mironov 2017, Prop.
-1), hence P'[S | not bad] <= e^epsilon P[S] + delta' and P[S] <= e^epsilon P'[S | not bad] + delta' (Canonne, Kamath and
-Steinke 2020, Prop. 12). Let b be the probability of bad runs. P'[S] <= b + (1 - b) P'[S | not bad] gives the first
-half. For the other one P[S] = b P[S] + (1 - b) P[S] <= b + e^epsilon (1 - b) P'[S | not bad] + (1 - b) delta', and
-(1 - b) P'[S | not bad] <= P'[S]. QED
+*Proof.* Call a run on the larger table bad if M = 0 for the record's class in any table. Let Q be the run on the larger
+table in which M is drawn on the condition M > 0 wherever it counts the record's class, everything else as before. Q is
+not P' on the condition that the run is not bad: where a choice decides how likely M = 0 is in a later table, that
+condition would make some choices likelier. But step by step the probability of a run that is not bad is that of Q times
+the product of all (1 - beta_i), with the beta_i of the tables on its path, whose sum is at most beta. So
+
+    (1 - beta) Q[S] <= P'[S and not bad] <= Q[S],   and   P'[bad] <= beta, with S all there is.
+
+Each step of Q has divergences of order a of at most a rho_i from that of the smaller table, in both directions; they
+add up, also for adaptive steps (Mironov 2017, Prop. 1), hence Q[S] <= e^epsilon P[S] + delta' and P[S] <= e^epsilon
+Q[S] + delta' (Canonne, Kamath and Steinke 2020, Prop. 12). First, P'[S] <= P'[bad] + P'[S and not bad] <= beta + Q[S].
+Second, P[S] = beta P[S] + (1 - beta) P[S] <= beta + e^epsilon (1 - beta) Q[S] + (1 - beta) delta', and
+(1 - beta) Q[S] <= P'[S]. QED
 
 All of it is decided in ball arithmetic, and errs to the side of more privacy.
 """

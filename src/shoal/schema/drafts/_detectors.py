@@ -130,6 +130,8 @@ DETECTORS: Mapping[str, Detector] = {
     "coordinates": pattern(r"[([]?-?\d{1,2}\.\d{2,}\s*[,; ]\s*-?\d{1,3}\.\d{2,}[)\]]?|POINT ?\(.*\)"),
     # by name, or by their codes of two or three letters
     "countries": each(_is_country),
+    # regions of Europe: DE2, DE21, DE212
+    "NUTS codes": pattern(r"[A-Z]{2}[0-9A-Z]{1,3}"),
     # codes that go from the general to the particular: J45.0, C10.1 or N02BE01
     "classification codes": pattern(
         r"[A-Z]\d{2}(\.?[0-9A-Z]{1,4})?|[A-Z]\d{2}[A-Z]{2}\d{2}|\d{2}\.\d{1,2}|\d{3}(\.\d{1,2})?"

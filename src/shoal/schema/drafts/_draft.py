@@ -1,7 +1,7 @@
 """Guess a schema from what the columns look like, and say why.
 
-The guesses err on the side of protection: a column of which nothing is known is a quasi-identifier, and one that can
-neither be made coarser nor be released as it is waits for a person's decision.
+The guesses err on the side of protection: a column that is not recognised is left out until a person asks for it, and
+one that can neither be made coarser nor be released as it is waits for a person's decision.
 A drafted schema is marked ``guessed`` until a person has confirmed it.
 """
 
@@ -11,19 +11,36 @@ import dataclasses
 import os
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shoal import notebook
 from shoal.errors import Problems, SchemaError
-from shoal.schema._domain import Kind, Reading
-from shoal.schema._schema import Attribute, Missing, Role, Schema
+from shoal.exact import share
+from shoal.relations import Relation
+from shoal.schema._domain import Domain, Kind, Provenance, Reading
+from shoal.schema._schema import Attribute, Missing, PersonsAnswer, Role, Schema
 from shoal.schema._toml import dumps
-from shoal.schema.drafts._guesses import ENOUGH, guess_hierarchy, guess_kind, guess_role
-from shoal.schema.drafts._names import household_key, names_people, person_key, topic, words
+from shoal.schema.drafts._copies import given_away
+from shoal.schema.drafts._families import join_families
+from shoal.schema.drafts._guesses import ENOUGH, TELLING, guess_hierarchy, guess_kind, guess_role
+from shoal.schema.drafts._names import (
+    household_key,
+    household_weight,
+    languages_of,
+    names_people,
+    person_key,
+    words,
+)
+from shoal.schema.drafts._people import PossiblePerson, Sampler, possible_person
 from shoal.schema.drafts._profile import ColumnProfile, Guess
+from shoal.schema.drafts._topics import about
 from shoal.writing import write_file
+
+#: Returns the finest step to which numbers must be rounded so that less than a share of the records is alone with
+#: theirs, and the share that still is; None if no step does that.
+FinestStep = Callable[..., tuple[float, float] | None]
 
 # a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
@@ -42,6 +59,8 @@ _SPOKEN = {
     Role.STRATUM: "saying where a record was drawn",
     Role.DECIDE: "to decide",
 }
+# of columns that are not needed for the purpose, but stay
+_SECOND = 0.2
 _TEMPLATE = (
     "A template for differential privacy, made from the names of the columns alone: no record was looked at.",
     "Nothing is released until you have",
@@ -68,7 +87,9 @@ class Draft:
     records
         The number of records that were looked at; None if nothing but the names of the columns was.
     unknown
-        The columns of which nothing is known, so that caution alone decided.
+        The columns that are left out because their meaning is unknown.
+    person
+        The columns that may say whose record it is, where persons seem to have several; a person must say if they do.
     """
 
     schema: Schema
@@ -76,6 +97,7 @@ class Draft:
     ranking: tuple[str, ...] = ()
     records: int | None = 0
     unknown: tuple[str, ...] = ()
+    person: PossiblePerson | None = None
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -95,7 +117,8 @@ class Draft:
 
     def with_role(self, name: str, role: Role | str) -> Draft:
         """Return the draft after a person has decided what a column is."""
-        schema = self.schema.with_role(name, role)
+        others = self.schema if role != Role.PERSON else self._without_person(name)
+        schema = others.with_role(name, role)
         if not schema[name].role.known_elsewhere:
             bare = tuple(dataclasses.replace(each, hierarchy=None) if each.name == name else each for each in schema)
             schema = dataclasses.replace(schema, attributes=bare)
@@ -107,6 +130,94 @@ class Draft:
             unknown=tuple(each for each in self.unknown if each != name),
         )
 
+    def keeping(self, wanted: Sequence[str] = (), *, also: Sequence[str] = ()) -> Draft:
+        """Return the draft for a purpose: of the columns, what is needed stays.
+
+        Parameters
+        ----------
+        wanted
+            The columns that the purpose needs, by their names or words in them; where any is given, all others are
+            left out. A column whose meaning is unknown becomes a quasi-identifier, and one that names people or holds
+            free text waits for a decision.
+        also
+            Columns that stay as well, but count less in what is kept precise; without ``wanted``, beside all that are
+            recognised.
+
+        Raises
+        ------
+        SchemaError
+            If a word is in no name.
+        """
+        problems = Problems()
+        needed, more = self._named(wanted, problems), self._named(also, problems)
+        problems.raise_as(SchemaError)
+        made = self
+        for name in self.schema.names:
+            role = self.schema[name].role
+            stays = role is Role.WEIGHT or (role.names_someone and role is not Role.DECIDE)
+            if name in needed or name in more:
+                made = made._kept(name, weight=1.0 if name in needed or not needed else _SECOND)
+            elif needed and not stays:
+                made = made._with(name, Role.DROP, "not needed for the purpose")
+        return made
+
+    def _named(self, wanted: Sequence[str], problems: Problems, *, whole: bool = True) -> list[str]:
+        """Return the columns that have all words of one of these in their names; only those called so, if ``whole``."""
+        found: list[str] = []
+        for word in wanted:
+            named = [name for name in self.schema.names if name == word] if whole else []
+            named = named or [
+                name for name in self.schema.names if name == word or (words(word) and words(word) <= words(name))
+            ]
+            found += named
+            if not named:
+                problems.add(f"no column has the word `{word}` in its name")
+        return found
+
+    def _kept(self, name: str, *, weight: float) -> Draft:
+        """Return the draft with a column that somebody needs."""
+        column = self.schema[name]
+        made = self
+        if name in self.unknown and column.role is Role.DROP:
+            made = self._with(name, Role.QUASI_IDENTIFIER, "meaning unknown; treated as identifying")
+        elif column.role in (Role.DROP, Role.IDENTIFIER):
+            why = self.reasons[name].partition(": ")[2].rstrip(".")
+            made = self._with(name, Role.DECIDE, f"it is needed, but: {why}")
+        if not made.schema[name].role.known_elsewhere or weight == 1:
+            return made
+        attributes = tuple(
+            dataclasses.replace(each, weight=weight) if each.name == name else each for each in made.schema
+        )
+        return dataclasses.replace(made, schema=dataclasses.replace(made.schema, attributes=attributes))
+
+    def _with(self, name: str, role: Role, why: str) -> Draft:
+        """Return the draft with another role of a column; its hierarchy stays in the file for whoever takes it back."""
+        return dataclasses.replace(
+            self,
+            schema=self.schema.with_role(name, role),
+            reasons={**self.reasons, name: f"{role}: {why}."},
+            ranking=tuple(each for each in self.ranking if each != name or role.known_elsewhere),
+            unknown=tuple(each for each in self.unknown if each != name),
+        )
+
+    def _without_person(self, name: str) -> Schema:
+        """Return the schema without the question, or another column, that says whose record it is."""
+        schema = dataclasses.replace(self.schema, persons=PersonsAnswer.UNSTATED)
+        old = schema.person
+        return schema if old in (None, name) else schema.with_role(old, Role.IDENTIFIER)
+
+    def with_persons(self, answer: str) -> Draft:
+        """Return the draft after a person has said whose the records are.
+
+        Parameters
+        ----------
+        answer
+            The column that says whose record it is, or ``records`` where every record stands for another person.
+        """
+        if answer == PersonsAnswer.RECORDS:
+            return dataclasses.replace(self, schema=dataclasses.replace(self.schema, persons=PersonsAnswer.RECORDS))
+        return self.with_role(answer, Role.PERSON)
+
     def dropping(self, wanted: Sequence[str]) -> Draft:
         """Return the draft without the columns that have one of these words in their names, or are called so.
 
@@ -116,12 +227,8 @@ class Draft:
             If a word is in no name.
         """
         made, problems = self, Problems()
-        for word in wanted:
-            found = [name for name in self.schema.names if name == word or (words(word) and words(word) <= words(name))]
-            if not found:
-                problems.add(f"no column has the word `{word}` in its name")
-            for name in found:
-                made = made.with_role(name, Role.DROP)
+        for name in self._named(wanted, problems, whole=False):
+            made = made.with_role(name, Role.DROP)
         problems.raise_as(SchemaError)
         return made
 
@@ -147,7 +254,8 @@ class Draft:
             f"A draft made from {self.records:,} records. {checked}",
             "A column that an intruder may know from elsewhere must be a quasi-identifier.",
             f"Columns: {self.summary}.",
-            "Domains (`minimum` and `maximum`, or `values`) are yours to declare; none is taken from the data.",
+            "Domains (`minimum` and `maximum`, or `values`) are yours to declare; none is taken from the data but "
+            "lists of bands such as 25-34.",
         ]
         if self.ranking:
             head.append(f"Quasi-identifiers, most distinguishing first: {', '.join(self.ranking)}.")
@@ -156,14 +264,33 @@ class Draft:
 
     @property
     def _comments(self) -> dict[str, list[str]]:
-        return {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
+        comments = {name: textwrap.wrap(reason, 100) for name, reason in self.reasons.items()}
+        return comments | ({"": textwrap.wrap(self.question, 100)} if self.person else {})
+
+    @property
+    def question(self) -> str:
+        """What a person must say about whose the records are; empty where nothing is to be asked."""
+        if self.person is None:
+            return ""
+        yes = f'give `{self.person.columns[0]}` the role "person"'
+        if len(self.person.columns) > 1:
+            yes = 'add a column that numbers the persons, and give it the role "person"'
+        no = 'If not, write: persons = "records".'
+        return f"May one person have several records? {self.person}. If so, {yes}. {no}"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the commented schema to a file; an existing file is kept unless ``overwrite``."""
         write_file(Path(path), self.to_toml().encode(), overwrite=overwrite)
 
 
-def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draft:
+def draft(
+    profiles: Sequence[ColumnProfile],
+    records: int | None = None,
+    *,
+    sampler: Sampler | None = None,
+    relations: Sequence[Relation] = (),
+    finest_step: FinestStep | None = None,
+) -> Draft:
     """Guess kinds, roles and hierarchies of columns.
 
     Parameters
@@ -172,6 +299,14 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
         One per column, in the order of the data.
     records
         The number of records; that of the profiles where it is not given.
+    sampler
+        Where records can be looked at: what returns some of them as codes, to find out how columns depend on each
+        other.
+    relations
+        Relations between the columns: secrets that follow from quasi-identifiers become such, copies are left out.
+    finest_step
+        Where values can be counted: what returns the step to which the numbers of a secret must be rounded so that few
+        records are alone with theirs, and the share that still is.
 
     Examples
     --------
@@ -181,9 +316,21 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
     """
     if not profiles:
         raise SchemaError("there are no columns to describe")
+    languages = languages_of([each.name for each in profiles])
+    profiles = [dataclasses.replace(each, languages=languages) for each in profiles]
     groups = _groups(profiles)
+    person = None
+    if sampler is not None and not any(each.value.groups_records for each in groups.values()):
+        person = possible_person(profiles, sampler)
+        groups |= _as_keys(person)
     guesses = _one_weight([_guess(profile, groups.get(profile.name)) for profile in profiles])
-    schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True))
+    if sampler is not None:
+        guesses = _without_copies(profiles, guesses, sampler)
+    guesses = join_families(guesses, relations, lambda place, role: _guess(profiles[place], role))
+    if finest_step is not None:
+        guesses = [_rounded(profile, each, finest_step) for profile, each in zip(profiles, guesses, strict=True)]
+    persons = PersonsAnswer.UNSTATED if person is None else PersonsAnswer.DECIDE
+    schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True, persons=persons))
     telling = [profile for profile in profiles if schema[profile.name].role.known_elsewhere]
     telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
     return Draft(
@@ -192,25 +339,82 @@ def draft(profiles: Sequence[ColumnProfile], records: int | None = None) -> Draf
         ranking=tuple(profile.name for profile in telling),
         records=profiles[0].records if records is None else records,
         unknown=tuple(each.value.name for each in guesses if not each.known),
+        person=person,
     )
 
 
+def as_quasi_identifier(profile: ColumnProfile) -> Attribute:
+    """Return a column as one that others may know, with the hierarchy that a draft gives it."""
+    return _guess(profile, Guess(Role.QUASI_IDENTIFIER, "decided by a person")).value
+
+
+def _as_keys(person: PossiblePerson | None) -> dict[str, Guess[Role]]:
+    """Return the roles of columns that may say whose record it is: they leave in no form."""
+    if person is None or len(person.columns) > 1:
+        return {}
+    agreed = str(person).partition(", and ")[2]
+    why = f"may say whose record it is: {agreed}" if agreed else "its name suggests a key, and its values repeat"
+    found = {person.columns[0]: Guess(Role.IDENTIFIER, why)}
+    return found | {name: Guess(Role.IDENTIFIER, f"says the same as `{person.columns[0]}`") for name in person.copies}
+
+
 def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attribute]:
-    about = topic(profile.name, text=profile.type == "text" and not profile.numeric, many=profile.distinct != 2)
-    kind = Guess(Kind.CATEGORICAL) if grouping else guess_kind(profile, about)
-    role = grouping or guess_role(profile, kind.value, about)
+    topic = about(profile)
+    is_key = grouping is not None and grouping.value.names_someone
+    kind = Guess(Kind.CATEGORICAL) if is_key else guess_kind(profile, topic)
+    role = grouping or guess_role(profile, kind.value, topic)
     kind = Guess(Kind.NUMERIC) if role.value is Role.WEIGHT else kind
-    attribute = Attribute(name=profile.name, role=role.value, kind=kind.value, reading=_reading(profile, kind.value))
+    domain = Domain(values=profile.bands, provenance=Provenance.INFERRED) if kind.value is Kind.ORDINAL else None
+    attribute = Attribute(
+        name=profile.name, role=role.value, kind=kind.value, domain=domain, reading=_reading(profile, kind.value)
+    )
     if role.value.groups_records and profile.missing:  # a record without a key may be of one who is counted already
         attribute = dataclasses.replace(attribute, missing=Missing.DROP)
     why = [f"{role.value}: {role.reason}", *(each for each in (kind.reason, profile.written) if each)]
     if attribute.reading.unreadable:
         why.append(f"{profile.unreadable:,} of {profile.records:,} values cannot be read and count as missing")
-    if role.value in (Role.QUASI_IDENTIFIER, Role.DECIDE):
-        rule = guess_hierarchy(profile, kind.value, about)
+    if role.value in (Role.QUASI_IDENTIFIER, Role.DECIDE) or not role.known:
+        rule = guess_hierarchy(profile, kind.value, topic)
         attribute = dataclasses.replace(attribute, hierarchy=rule.value)
         why += [rule.reason] if rule.reason else []
     return Guess(attribute, "; ".join(why) + ".", known=role.known)
+
+
+def _without_copies(
+    profiles: Sequence[ColumnProfile], guesses: Sequence[Guess[Attribute]], sampler: Sampler
+) -> list[Guess[Attribute]]:
+    """Make secrets that follow from what others may know quasi-identifiers, too."""
+    found = list(guesses)
+    known = [each.value.name for each in found if each.value.role.known_elsewhere]
+    while known:
+        secret = [each.value.name for each in found if each.value.role is Role.SENSITIVE]
+        given = given_away(profiles, known, secret, sampler)
+        for place, profile in enumerate(profiles):
+            if profile.name in given:
+                why = f"whoever knows `{given[profile.name]}` knows it: each value of that column has one value of this"
+                found[place] = _guess(profile, Guess(Role.QUASI_IDENTIFIER, why))
+        known = list(given)
+    return found
+
+
+def _rounded(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestStep) -> Guess[Attribute]:
+    """Round a secret number that singles records out, or leave it to a person where no step is coarse enough."""
+    column = guess.value
+    telling = profile.alone >= TELLING and profile.records >= ENOUGH
+    if column.role is not Role.SENSITIVE or column.kind is not Kind.NUMERIC or not telling:
+        return guess
+    named = guess.reason.partition(": ")[2].partition(";")[0].rstrip(".")
+    exact = f"{share(profile.alone)} of the records have a value that no other record has"
+    rounding = finest_step(profile, alone=TELLING)
+    if rounding is None:
+        why = f"{Role.DECIDE}: {named}, but it singles people out, however it is rounded: {exact}."
+        return Guess(dataclasses.replace(column, role=Role.DECIDE), why)
+    step, left = rounding
+    reading = dataclasses.replace(column.reading, round_to=step)
+    why = (
+        f"{Role.SENSITIVE}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
+    )
+    return Guess(dataclasses.replace(column, reading=reading), why, known=guess.known)
 
 
 def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
@@ -218,6 +422,7 @@ def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
     why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has only one; drop the others."
     found = list(guesses)
     weights = [place for place, each in enumerate(guesses) if each.value.role is Role.WEIGHT]
+    weights.sort(key=lambda place: household_weight(guesses[place].value.name))  # those of persons first
     for place in weights[1:]:
         found[place] = Guess(dataclasses.replace(found[place].value, role=Role.DECIDE), why)
     return found
@@ -242,6 +447,7 @@ def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
         date_format=found.date_format if kind is Kind.DATE else None,
         decimal=found.decimal if kind is Kind.NUMERIC else None,
         thousands=found.thousands if kind is Kind.NUMERIC else None,
+        unit=found.unit if kind is Kind.NUMERIC else None,
         unreadable=0.01 if profile.unreadable and kind in (Kind.NUMERIC, Kind.DATE) else 0.0,
     )
 

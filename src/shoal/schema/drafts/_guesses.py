@@ -9,7 +9,9 @@ from shoal.exact import share
 from shoal.schema._domain import Kind
 from shoal.schema._rule import HierarchyRule
 from shoal.schema._schema import Role
-from shoal.schema.drafts._names import CODES, COUNTS, DURATIONS, STATES, Topic, means, means_key, words
+from shoal.schema.drafts._bands import joined
+from shoal.schema.drafts._names import CODES, COUNTS, DURATIONS, Topic, means, means_key, word_set, words
+from shoal.schema.drafts._places import regions_of
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 
@@ -17,15 +19,19 @@ from shoal.schema.rules import Cuts, Dates, Intervals, Mask, Regions
 _NEARLY_UNIQUE = 0.99
 # a key with so many values per record is of persons or households that have several records
 _OF_PEOPLE = 0.1
+# a column that most records leave empty is no key
+_MOSTLY = 0.5
 # so many values are no kinds or places
 _MANY = 100
 # that all values of a handful of records differ, or are the same, says nothing
 ENOUGH = 20
 # so many records that are alone with their value make it a way to find people
-_TELLING = 0.05
-# so few values, each of many records, are states of an account and no account
-_FEW, _SHARED = 20, 0.02
-
+TELLING = 0.05
+# people write what they like where so many of the texts are there once, and a label where fewer are
+_FREELY, _ANSWERS = 0.3, 5
+_WRITE_IN = word_set("specify other text verbatim describe please sonstiges andere autre precisez otro especifique")
+# names of people, though many records share them
+_NAMES = 0.6
 _NAMING = (
     "e-mail addresses",
     "web addresses",
@@ -41,8 +47,8 @@ _NAMING = (
 def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess[Role]:
     """Return the role of a column and why.
 
-    What is not known is taken as known to others (a quasi-identifier); what can neither be coarsened nor safely be
-    released as it is must be decided by a person. No column is released as it is because nothing is known about it.
+    What is not recognised is left out, and so are free texts; what is recognised and can neither be coarsened nor
+    safely be released as it is must be decided by a person. No column is released because nothing is known about it.
     """
     apart = f"it distinguishes {share(profile.separation)} of all pairs of records"
     if profile.type == "other":
@@ -56,7 +62,9 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
     if found is not None:
         return found
-    return _free_text(profile) or _key(profile) or _unknown(profile, kind, apart)
+    return (
+        _free_text(profile) or _key(profile) or _written_freely(profile, topic) or _unknown(profile, kind, topic, apart)
+    )
 
 
 def _naming(profile: ColumnProfile) -> Guess[Role] | None:
@@ -79,14 +87,11 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
         and profile.numeric
         and profile.unique < _NEARLY_UNIQUE
     ):
-        return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a count; {apart}")
-    shared = profile.distinct <= _FEW and profile.distinction <= _SHARED
-    if topic.role is Role.IDENTIFIER and means(profile.name, STATES) and shared:
-        return Guess(Role.QUASI_IDENTIFIER, f"its name suggests a state or a kind, which many records share; {apart}")
+        return None
     if topic.role is Role.SENSITIVE:
         return _secret(profile, kind, named)
     if topic.role is Role.QUASI_IDENTIFIER:
-        if (found := _free_text(profile)) is not None:
+        if (found := _free_text(profile) or _written_freely(profile, topic)) is not None:
             return found
         if "id" in words(profile.name) and profile.distinct >= _MANY and (found := _key(profile)) is not None:
             return found
@@ -101,13 +106,13 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"{named}, but others may know when something happened; {_alone(profile)}")
     if (found := _free_text(profile)) is not None:
-        return Guess(Role.DECIDE, f"{named}; {found.reason}")
+        return Guess(Role.DROP, f"{named}; {found.reason}")
     if kind is Kind.CATEGORICAL and means_key(profile.name) and (found := _key(profile)) is not None:
         return found
-    if kind is Kind.CATEGORICAL and profile.alone >= _TELLING and profile.records >= ENOUGH:
+    if kind is Kind.CATEGORICAL and profile.alone >= TELLING and profile.records >= ENOUGH:
         return Guess(Role.DECIDE, f"{named}, but it singles people out: {_alone(profile)}")
-    if profile.alone >= _TELLING:
-        return Guess(Role.SENSITIVE, f"{named}; its exact values single people out, so round them: {_alone(profile)}")
+    if profile.alone >= TELLING:
+        return Guess(Role.SENSITIVE, f"{named}; its exact values single people out: {_alone(profile)}")
     return Guess(Role.SENSITIVE, f"{named}, which people keep private")
 
 
@@ -115,8 +120,8 @@ def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
     """A weight is released as it is: one that is exact enough to find people by it is rounded first."""
     if not profile.numeric:
         return None
-    if profile.alone >= _TELLING or profile.missing:
-        why = _alone(profile) if profile.alone >= _TELLING else "some records have none"
+    if profile.alone >= TELLING or profile.missing:
+        why = _alone(profile) if profile.alone >= TELLING else "some records have none"
         told = 'round it and give it the role "weight", make it a quasi-identifier if it is body weight, or drop it'
         return Guess(Role.DECIDE, f"{named}; {told}: {why}")
     return Guess(Role.WEIGHT, f"{named}, which is used to estimate risks for the population")
@@ -124,7 +129,25 @@ def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
 
 def _free_text(profile: ColumnProfile) -> Guess[Role] | None:
     if profile.looks_like("free texts", 0.5) and (profile.unique >= _OF_PEOPLE or profile.distinct > 1000):
-        return Guess(Role.DECIDE, "free text cannot be made coarser, and may name people: drop it or code it")
+        return Guess(Role.DROP, "free text may name people: code it, or give it a role if none is named")
+    return None
+
+
+def _written_freely(profile: ColumnProfile, topic: Topic | None) -> Guess[Role] | None:
+    """Leave out texts of which nearly each is another one, and names of people: nobody has looked at all of them."""
+    place = topic is not None and topic.key in ("place", "place-of-address", "birth", "event", "death")
+    coded = profile.numeric or profile.dates >= 0.5 or profile.bands or profile.looks_like("classification codes")
+    if profile.type != "text" or place or coded:
+        return None
+    if means(profile.name, _WRITE_IN) and profile.distinct > _ANSWERS:
+        return Guess(Role.DROP, "its name suggests that people wrote what they liked")
+    if profile.distinct < ENOUGH:
+        return None
+    if topic is None and profile.distinct >= _MANY and profile.looks_like("names of people", _NAMES):
+        return Guess(Role.DROP, "its values look like names of people")
+    if profile.unrepeated >= _FREELY:
+        why = f"{share(profile.unrepeated)} of its values are there only once"
+        return Guess(Role.DROP, f"people seem to write what they like: {why}")
     return None
 
 
@@ -135,17 +158,22 @@ def _key(profile: ColumnProfile) -> Guess[Role] | None:
         return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
     if means_key(profile.name) and profile.unique >= _OF_PEOPLE and profile.distinct >= ENOUGH:
         return Guess(Role.IDENTIFIER, "its name suggests a key for people or households with several records each")
-    if profile.unique == 1 and profile.records >= ENOUGH:
+    if profile.unique == 1 and profile.distinct >= max(ENOUGH, _MOSTLY * profile.records):
         return Guess(Role.IDENTIFIER, "no two records have the same value", known=False)
     return None
 
 
-def _unknown(profile: ColumnProfile, kind: Kind, apart: str) -> Guess[Role]:
+def _unknown(profile: ColumnProfile, kind: Kind, topic: Topic | None, apart: str) -> Guess[Role]:
+    """Leave out what is not recognised, unless its values say what it is: days, or countries."""
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"others may know when something happened; {apart}")
+    if profile.states:
+        return Guess(Role.QUASI_IDENTIFIER, f"its values are {profile.states}, which others may know; {apart}")
+    if topic is None and profile.looks_like("countries", 0.95) and profile.distinct > 2:
+        return Guess(Role.QUASI_IDENTIFIER, f"its values are countries, which others may know; {apart}")
     if kind is Kind.CATEGORICAL and profile.distinction >= 0.5 and profile.records >= ENOUGH:
-        return Guess(Role.DECIDE, f"its name says nothing, and it singles people out: {_alone(profile)}")
-    return Guess(Role.QUASI_IDENTIFIER, f"nothing rules out that others know it; {apart}", known=False)
+        return Guess(Role.DROP, f"meaning unknown, and it singles people out: {_alone(profile)}")
+    return Guess(Role.DROP, "meaning unknown", known=False)
 
 
 def _alone(profile: ColumnProfile) -> str:
@@ -172,17 +200,19 @@ def guess_kind(profile: ColumnProfile, topic: Topic | None) -> Guess[Kind]:
         return Guess(Kind.DATE, "its values read as dates")
     if profile.type == "text" and profile.dates >= 0.9:
         return Guess(Kind.CATEGORICAL, f"{share(profile.dates)} of its values read as dates: correct the others")
+    if profile.bands:
+        return Guess(Kind.ORDINAL, "its values are bands of numbers, listed in their order")
     if not profile.numeric:
         return Guess(Kind.CATEGORICAL)
     if _is_code(profile):
-        return Guess(Kind.CATEGORICAL, "its digits look like a code, not a quantity")
+        return Guess(Kind.CATEGORICAL, "its digits look like a code")
     nominal = means_key(profile.name) or (topic is not None and topic.nominal)
     if nominal and profile.whole and not (means(profile.name, COUNTS) or means(profile.name, DURATIONS)):
-        return Guess(Kind.CATEGORICAL, "its numbers are names of something, not quantities")
+        return Guess(Kind.CATEGORICAL, "the numbers are codes")
     if profile.distinct == 1:
         return Guess(Kind.CATEGORICAL)
     if profile.distinct == 2:
-        return Guess(Kind.CATEGORICAL, "with only two different numbers it looks like a code, not a quantity")
+        return Guess(Kind.CATEGORICAL, "two different numbers look like a code")
     return Guess(Kind.NUMERIC)
 
 
@@ -192,9 +222,15 @@ def guess_hierarchy(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> 
         return Guess(_dates(profile))
     if kind is Kind.NUMERIC:
         return _numbers(profile)
+    if profile.bands:
+        return Guess(joined(profile.bands), "neighbouring bands are put together")
+    if profile.states:
+        return Guess(regions_of(profile.states, profile.longest), f"its {profile.states} are grouped by regions")
     if profile.looks_like("countries", 0.7 if topic and topic.nominal else 0.95) and profile.distinct > 2:
         return Guess(Regions(), "its countries are grouped by regions of the world")
     length = _code_length(profile)
+    if length and profile.looks_like("NUTS codes") and topic is not None and topic.nominal:
+        return Guess(Mask(length=length, masked=tuple(range(1, length - 1))), "its NUTS codes are nested regions")
     coded = _is_code(profile) or profile.looks_like("classification codes") or _nominal_numbers(profile, topic)
     if length and coded:
         return Guess(Mask(length=length, masked=tuple(range(1, length))), f"its codes have up to {length} characters")

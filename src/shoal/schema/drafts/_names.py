@@ -6,6 +6,7 @@ import functools
 import re
 import tomllib
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 
@@ -30,6 +31,14 @@ _PEOPLE = word_set(
     "versicherter schueler schuler bewohner paciente cliente empleado alumno paziente utente klant medewerker pessoa "
     "aluno"
 )
+_THINGS = word_set(
+    "product item article sku order invoice transaction trans session event visit encounter stay admission case claim "
+    "test specimen sample lab device agency clinic hospital ward provider school class classroom teacher department "
+    "site station store shop branch region area county city tract block zip vehicle veh route trip flight game match "
+    "team club group grp batch study trial survey wave form version page row line record obs index loan account policy "
+    "sector industry occ ind job course exam question film movie book produkt artikel bestellung rechnung fall betrieb "
+    "schule klasse klinik"
+)
 #: how many of something there are
 COUNTS = word_set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")
 #: how long something lasted: `years_at_company`
@@ -44,6 +53,11 @@ CODES = word_set(
     "zip zipcode postcode postal plz code codes kode codigo codice cod icd icd9 icd10 icd11 naics nace isco "
     "isco08 soc fips cpt atc"
 )
+_NAME_PARTS = word_set("first last given family middle maiden")
+# a question of a survey says more than a few words, and no single one of them what its answers are
+_QUESTION = 8
+# so many names of a language are no accident
+_SEVERAL = 2
 _FILLERS = word_set("of the de la del des du der van di 1 2 y et e")
 #: keys of people whose words are written together: `Patientennummer`, `patientnr`, `customerid`, `USUBJID`
 _COMPOUND = re.compile(
@@ -87,10 +101,12 @@ class Topic:
         return any(word.startswith(self.starts) or word.endswith(self.ends) for word in found)
 
 
-def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
+def topic(name: str, *, text: bool = True, many: bool = True, languages: frozenset[str] | None = None) -> Topic | None:
     """Return what a name is about, or None where no word of it is known.
 
-    ``text`` says whether the column holds text, ``many`` whether it holds more than a yes or no.
+    ``text`` says whether the column holds text, ``many`` whether it holds more than a yes or no, and ``languages``
+    which ones the names of its table are in: those of :func:`languages_of`, None for all.
+    Words that name somebody count in every language, and others not in questions of many words.
 
     Examples
     --------
@@ -101,14 +117,52 @@ def topic(name: str, *, text: bool = True, many: bool = True) -> Topic | None:
     singular = found | {word[:-1] for word in found if word.endswith("s") and len(word) > 3}
     # `e-mail` and `zip code` are also known as one word, and `icd10` with its number
     spelt = frozenset((*parts, "".join(parts)))
-    topics = [each for each in _table() if (text or not each.text) and (many or not each.many)]
-    return next((each for spelling in (found, singular) for each in topics if each.has(spelling, spelt)), None)
+
+    def first(of: frozenset[str] | None, *, naming: bool) -> Topic | None:
+        topics = [each for each in _table(of) if (text or not each.text) and (many or not each.many)]
+        if naming:
+            topics = [each for each in topics if each.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
+        return next((each for spelling in (found, singular) for each in topics if each.has(spelling, spelt)), None)
+
+    if many and "name" in found and found & _NAME_PARTS:
+        return next(each for each in _table(None) if each.key == "person-name")
+    known = None if len(parts) > _QUESTION else first(languages, naming=False)
+    return known or first(None, naming=True)
+
+
+def languages_of(names: Iterable[str]) -> frozenset[str] | None:
+    """Return the languages that the names of a table's columns are in, English always among them; None if unclear.
+
+    The same word means different things: `land` is a country in German, and `alter` an age.
+
+    Examples
+    --------
+    >>> sorted(languages_of(["Geschlecht", "Alter", "Wohnort", "Einkommen", "id"]))
+    ['de', 'en']
+    """
+    english = [name for name in names if topic(name, languages=frozenset({"en"})) is not None]
+    others = [name for name in names if name not in english]
+    hits = {
+        language: sum(topic(name, languages=frozenset({language})) is not None for name in others)
+        for language in _languages()
+    }
+    best = max(hits.values())
+    if 4 * best <= len(english) and len(english) >= _SEVERAL:
+        return frozenset({"en"})
+    if best < _SEVERAL:
+        return None
+    return frozenset({"en", *(language for language, number in hits.items() if 4 * number >= 3 * best)})
 
 
 def means_key(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
     found = words(name)
     return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(("nummer", "nr")) for word in found)
+
+
+def means_thing(name: str) -> bool:
+    """Return whether a key is one of things, places or events, not of people: `product_id`, `clinic_nr`."""
+    return bool(words(name) & _THINGS)
 
 
 def person_key(name: str) -> bool:
@@ -133,6 +187,11 @@ def household_key(name: str) -> bool:
     )
 
 
+def household_weight(name: str) -> bool:
+    """Return whether a weight is one of households: `hh_weight`, `household_wgt`."""
+    return bool(words(name) & (_HOUSEHOLDS | {"haushalt", "hogar", "menage", "hhwgt", "hhwt", "hweight"}))
+
+
 def means(name: str, meant: frozenset[str]) -> bool:
     """Return whether a name has one of the words that mean something."""
     return bool(words(name) & meant)
@@ -151,13 +210,27 @@ def _parts(name: str) -> list[str]:
 
 
 @functools.cache
-def _table() -> tuple[Topic, ...]:
-    text = resources.files("shoal.schema.drafts").joinpath("names.toml").read_text(encoding="utf-8")
-    return tuple(_topic(key, each) for key, each in tomllib.loads(text).items())
+def _words() -> dict[str, dict[str, object]]:
+    return tomllib.loads(resources.files("shoal.schema.drafts").joinpath("names.toml").read_text(encoding="utf-8"))
 
 
-def _topic(key: str, found: dict[str, object]) -> Topic:
-    listed = [word for key, value in found.items() if key not in _SETTINGS for word in str(value).split()]
+@functools.cache
+def _languages() -> tuple[str, ...]:
+    return tuple(sorted({key for each in _words().values() for key in each if key not in (*_SETTINGS, "en")}))
+
+
+@functools.cache
+def _table(languages: frozenset[str] | None = None) -> tuple[Topic, ...]:
+    return tuple(_topic(key, each, languages) for key, each in _words().items())
+
+
+def _topic(key: str, found: dict[str, object], languages: frozenset[str] | None) -> Topic:
+    listed = [
+        word
+        for key, value in found.items()
+        if key not in _SETTINGS and (languages is None or key in languages)
+        for word in str(value).split()
+    ]
     return Topic(
         key=key,
         role=Role(str(found["role"])),

@@ -62,6 +62,15 @@ class ColumnProfile:
     unreadable: int = 0
     #: What the values look like, by the names of the detectors, with the share of the distinct values that do.
     looks: Mapping[str, float] = field(default_factory=dict)
+    #: The values in ascending order where they are bands of numbers such as ``25-34``. Kept out of the repr.
+    bands: tuple[str, ...] = field(default=(), repr=False)
+    #: The mean of a column of numbers; 0 where it was not computed.
+    mean: float = field(default=0.0, repr=False)
+    #: What the file says that the column is, as SPSS and Stata do; and the languages of the names of its table.
+    title: str = ""
+    languages: frozenset[str] | None = None
+    #: Which states the values are, where they are nothing else: ``US states``.
+    states: str = ""
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -84,6 +93,12 @@ class ColumnProfile:
         """The number of distinct values per record that has one, in [0, 1]."""
         present = self.records - self.missing
         return self.distinct / present if present else 0.0
+
+    @property
+    def unrepeated(self) -> float:
+        """The share of the records with a value that are alone with it, in [0, 1]."""
+        present = self.records - self.missing
+        return self.singles / present if present else 0.0
 
     @property
     def alone(self) -> float:
@@ -131,7 +146,7 @@ _MISSING = frozenset((
     "not available", "sin dato", "sin datos", "non disponible", "non renseigne",
 ))
 # fmt: on
-_CODES = (9, 99, 999, 9999, 99999, 999999, -1, -8, -9, -88, -99, -999, -9999)
+_CODES = (9, 99, 999, 9999, 99999, 999999, 9999999, 99999999, 8, 88, 888, -1, -7, -8, -9, -77, -88, -99, -999, -9999)
 # a code stands apart from the quantities by at least this part of their range
 _APART = 0.25
 # fmt: off
@@ -144,6 +159,10 @@ _SHORT = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}")
 _YEARS = range(1850, 2101)
 _ENOUGH = 5
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# $45,000, 45 % or 34 years; no codes such as A45
+_UNIT = r"[$€£¥₹%°]|(?i:usd|eur|gbp|chf|years?|yrs?|jahre?|ans|anos|años|anni|jaar|lat|months?|monate|days?|tage"
+_UNIT += r"|hours?|hrs?|minutes?|min|weeks?|kg|lbs?|cm|mm|km|m|mg|g|ml|mmhg|bpm)"
+_WITH_UNIT = re.compile(rf"[+-]?(?:({_UNIT})\s*)?[+-]?\d[\d.,' ]*(?:(?<!\s)\s?({_UNIT}))?")
 _STATE = re.compile(r"[A-Z]{2}")
 # commas that always stand before three digits, and never after a lone zero, are between thousands
 _COMMAS = re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)")
@@ -198,6 +217,11 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
     days = _date_format(rest)
     if days is not None:
         return Guess(Reading(date_format=days.value), days.reason)
+    if (unit := _unit(rest)) is not None:
+        bare = [text.replace(unit, "").strip() for text in rest]
+        found = _written(bare, dict(zip(bare, (texts.get(text, 0) for text in rest), strict=True)), decimal)
+        with_unit = Reading(decimal=found.value.decimal, thousands=found.value.thousands, unit=unit)
+        return Guess(with_unit, f"its numbers have the unit `{unit}`")
     for (mark, between), pattern in sorted(_WRITTEN.items(), key=lambda each: each[0][0] != decimal):
         if all(pattern.fullmatch(text) for text in rest):
             comma = ["a decimal comma"] if mark == "," in "".join(rest) else []
@@ -207,6 +231,13 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
                 told = 'its commas seem to separate thousands: if they are decimal commas, set `decimal = ","` instead'
             return Guess(Reading(decimal=mark, thousands=between), told)
     return Guess(PLAIN)
+
+
+def _unit(texts: Sequence[str]) -> str | None:
+    """Return the sign or the word that stands before or after the number in every text."""
+    found = {match and (match[1] or match[2]) for match in map(_WITH_UNIT.fullmatch, texts)}
+    unit = found.pop() if len(found) == 1 else None
+    return unit if unit and len(texts) >= _ENOUGH else None
 
 
 def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:

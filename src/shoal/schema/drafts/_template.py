@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from functools import partial
 
 from shoal.errors import SchemaError
-from shoal.schema._domain import Domain, Kind
+from shoal.schema._domain import Domain, Kind, Provenance
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema.drafts._draft import Draft
 from shoal.schema.drafts._names import Topic, person_key, topic, word_set, words
@@ -82,7 +83,7 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
     if about.key == "age":
         return _numbers(name, 0, 120, 5, 10, 20, 40), "a person's age: a number from 0 to 120"
     if about.key == "sex":
-        sexes = Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=Domain(values=("female", "male")))
+        sexes = Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=_public(values=("female", "male")))
         return sexes, 'a person\'s sex: "female" or "male"; CHECK how your data spells it, for example "F" and "M"'
     if in_space and found & _POSTAL:
         digits = Digits(length=5, hidden=(1, 2, 3, 4))
@@ -100,7 +101,7 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
     if in_time and found & _MONTHS:
         return _numbers(name, 1, 12, 3, 6), "a month, from 1 to 12"
     if in_time and found & _DATES:
-        domain = Domain(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))
+        domain = _public(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))
         days = Attribute(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.DATE, domain=domain, hierarchy=Dates())
         says = (
             f"dates written as {_FIRST}-12-31, from {_FIRST} to {_LAST}; CHECK the years: fewer years keep more detail"
@@ -109,11 +110,14 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
     return None
 
 
+_public = partial(Domain, provenance=Provenance.PUBLIC)
+
+
 def _numbers(name: str, low: int, high: int, *widths: int) -> Attribute:
     return Attribute(
         name=name,
         role=Role.QUASI_IDENTIFIER,
         kind=Kind.NUMERIC,
-        domain=Domain(minimum=low, maximum=high),
+        domain=_public(minimum=low, maximum=high),
         hierarchy=Intervals(widths=widths),
     )

@@ -12,7 +12,9 @@ from shoal.schema._values import numbers as numbers
 from shoal.schema._values import plain as plain
 from shoal.schema._values import text as text
 from shoal.schema.rules._dates import DATE_LEVELS as DATE_LEVELS
+from shoal.schema.rules._file import canonical_file as canonical_file
 from shoal.schema.rules._regions import REGION_LEVELS as REGION_LEVELS
+from shoal.schema.rules._regions import countries as countries
 from shoal.schema.rules._regions import country as country
 
 # isort: off

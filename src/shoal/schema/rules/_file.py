@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.errors import HierarchyError, Problems, counted
+from shoal.copying import read_bytes
+from shoal.errors import HierarchyError, Problems, counted, reason
 from shoal.schema._domain import Kind
 from shoal.schema._entry import text as words
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
@@ -24,6 +25,7 @@ from shoal.schema._values import EncodedTexts, encoded, is_text, numbers, text
 _LEAVES = "leaves of its hierarchy"
 # generous: a label of a megabyte is a wrong file, not a label
 _LONGEST_FIELD = 2**20
+_MOST_LEVELS = 100
 _DELIMITERS = ",;\t|"
 
 
@@ -142,11 +144,11 @@ class FileRows:
 def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
     """Return the rows of a UTF-8 file, blank lines left out; messages call it ``subject``."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, follow=True)
     except FileNotFoundError:
         raise HierarchyError(f"{subject} does not exist", hint="paths are relative to the schema's folder") from None
     except OSError as error:
-        raise HierarchyError(f"{subject} cannot be read: {error.strerror}") from None
+        raise HierarchyError(f"{subject} cannot be read: {reason(error)}") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -154,6 +156,8 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
             f"{subject} is not UTF-8 text (line {content[: error.start].count(10) + 1})", hint="save it as UTF-8"
         ) from None
     rows = _parse(text, delimiter, subject)
+    if max(map(len, rows.cells), default=0) > _MOST_LEVELS:
+        raise HierarchyError(f"{subject} has rows of more than {_MOST_LEVELS} fields", hint="check `delimiter`")
     if not len(rows):
         raise HierarchyError(f"{subject} is empty")
     others = [other for other in _DELIMITERS if other != delimiter and all(other in row[0] for row in rows.cells)]
@@ -163,6 +167,15 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
             hint=f"every row contains {others[0]!r}; set `delimiter`",
         )
     return rows
+
+
+def canonical_file(rule: HierarchyRule, folder: Path) -> bytes:
+    """Return the file of a rule as a release holds it: its rows alone, each cell quoted only where it must be."""
+    delimiter = str(getattr(rule, "delimiter", ";"))
+    rows = read_rows(folder / str(rule.file), delimiter=delimiter, subject=f"the hierarchy `{rule.file}`")
+    written = io.StringIO(newline="")
+    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerows(rows.cells)
+    return written.getvalue().encode()
 
 
 def _parse(text: str, delimiter: str, subject: str) -> FileRows:

@@ -61,6 +61,11 @@ def country(value: str) -> tuple[str, str] | None:
     return _table().get(_plain(value))
 
 
+def countries() -> tuple[str, ...]:
+    """Return every name and code of a country that is known."""
+    return tuple(_table())
+
+
 def _plain(value: str) -> str:
     bare = "".join(c for c in unicodedata.normalize("NFKD", value) if not unicodedata.combining(c))
     return re.sub(r"[\W_]+", " ", bare).strip().lower()

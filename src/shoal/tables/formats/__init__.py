@@ -20,8 +20,8 @@ from shoal.tables.formats._statistics import Spss as Spss
 from shoal.tables.formats._statistics import Sas as Sas
 from shoal.tables.formats._arrow_files import JsonLines as JsonLines
 from shoal.tables.formats._arrow_files import Feather as Feather
-from shoal.tables.formats._databases import DuckDBFile as DuckDBFile
-from shoal.tables.formats._databases import Postgres as Postgres
+from shoal.tables.formats._duckdb_files import DuckDBFile as DuckDBFile
+from shoal.tables.formats._postgres import Postgres as Postgres
 from shoal.tables.formats._frames import Spark as Spark
 from shoal.tables.formats._frames import Frames as Frames
 # isort: on

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from shoal.errors import DataError, ParameterError
-from shoal.tables._duckdb import DuckDBEngine, literal, quoted
-from shoal.tables._engine import ROW, check_names, quiet
+from shoal.tables._duckdb import DuckDBEngine
+from shoal.tables._engine import check_names, quiet
+from shoal.tables._expressions import text_literal as literal
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._format import FileFormat, Options, opening, staged
+from shoal.tables.formats._format import FileFormat, Format, Options, opening, staged
 
 _FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
+DEEPEST = 50  # levels of JSON inside JSON
+_LINES = 1 << 20  # bytes that are looked through at a time
+_ESCAPE = re.compile(rb"\\.")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
+_ROW_OF_FILES = f"file_index::BIGINT * {_FILE_STRIDE} + file_row_number"
 
 
 class Parquet(FileFormat):
@@ -27,6 +35,12 @@ class Parquet(FileFormat):
     title: ClassVar[str] = "Parquet files"
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     written: ClassVar[tuple[str, ...]] = endings
+
+    def __init__(self, description: str = "") -> None:
+        self._description = description
+
+    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+        return type(self)(description)
 
     def takes(self, source: object) -> bool:
         return super().takes(source) or (isinstance(source, str | Path) and Path(source).is_dir())
@@ -41,18 +55,23 @@ class Parquet(FileFormat):
                 hint="pass one file or a folder of Parquet files",
             )
         # DuckDB renames columns that are there twice: the names are read off the file itself
-        names = _names(path, files)
-        check_names(names, path.name)
-        taken = {name.lower() for name in names} & {"file_row_number", "file_index"}
-        engine = DuckDBEngine()
+        check_names(_names(path, files), path.name)
+        engine = options.engine or DuckDBEngine()
+        records = _scan(files, partitioned=_partitioned(path, files))
         with quiet(path.name):
-            expression = engine.view(_scan(files, numbered=not taken, partitioned=_partitioned(path, files)))
-        first = 1 if len(files) == 1 and not taken else None
-        source = Source(kind=self.name, name=path.name, path=path, first_row=first)
+            # folders of a partition are columns, too
+            names = engine.columns(records)
+            check_names(names, path.name)
+            expression = engine.stored(records, names, row=_ROW_OF_FILES)
+        source = Source(kind=self.name, name=path.name, path=path, first_row=1 if len(files) == 1 else None)
         return Table(expression=expression, engine=engine, source=source)
 
     def save(self, table: Table, path: Path) -> None:
-        table.engine.write_parquet(table.visible, path)
+        if self._description:
+            rows = table.to_arrow()
+            parquet.write_table(rows.replace_schema_metadata({"description": self._description}), path)
+        else:
+            table.engine.write_parquet(table.visible, path)
 
 
 class ParquetFolder(Parquet):
@@ -109,8 +128,13 @@ class JsonLines(FileFormat):
         """Read a file; a key that holds text in one line and a number in another is refused."""
         import pyarrow.json
 
+        _check_nesting(path)
         with opening(path, "a file of JSON lines whose keys hold one type each", pa.ArrowException, OSError):
             rows = pyarrow.json.read_json(path)
+        try:
+            rows.validate(full=True)
+        except pa.ArrowInvalid:
+            raise DataError(f"{path.name} is not UTF-8 text.", hint="save it as UTF-8") from None
         return staged(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
 
     def save(self, table: Table, path: Path) -> None:
@@ -119,6 +143,34 @@ class JsonLines(FileFormat):
             for batch in table.to_arrow().to_batches():
                 for row in batch.to_pylist():
                     file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+
+
+def _check_nesting(path: Path) -> None:
+    """Refuse values inside values of many levels, on which Arrow's reader ends the process.
+
+    A string holds no line break, so every line begins outside of one; an object may go over many lines.
+    """
+    damaged = DataError(f"{path.name} is not a file of JSON lines, or it is damaged.")
+    depth = 0
+    with opening(path, "a file of JSON lines", OSError), path.open("rb") as file:
+        while lines := file.readlines(_LINES):
+            chunk = b"".join(lines)
+            if b"\\" in chunk:
+                chunk = _ESCAPE.sub(b"", chunk)
+            outside = chunk.split(b'"')
+            if len(outside) % 2 == 0 or b"\n" in b"".join(outside[1::2]):
+                raise damaged
+            brackets = np.frombuffer(b"".join(outside[::2]).translate(None, _NO_BRACKETS), dtype=np.uint8)
+            steps = np.where((brackets == ord("{")) | (brackets == ord("[")), 1, -1)
+            levels = depth + np.cumsum(steps)
+            if levels.min(initial=0) < 0:
+                raise damaged
+            if levels.max(initial=0) > DEEPEST:
+                raise DataError(
+                    f"{path.name}: values are nested more than {DEEPEST} levels deep.",
+                    hint="write one object with plain values per line",
+                )
+            depth = int(levels[-1]) if len(levels) else depth
 
 
 def _names(path: Path, files: list[str]) -> list[str]:
@@ -149,9 +201,8 @@ def _partitioned(path: Path, files: list[str]) -> bool:
     return path.is_dir() and any(Path(file).parent != path for file in files)
 
 
-def _scan(files: list[str], *, numbered: bool, partitioned: bool) -> str:
-    """Return a query for all records; `*` takes the column's own name where a file has one called file_row_number."""
-    row = f", (file_index::BIGINT * {_FILE_STRIDE} + file_row_number) AS {quoted(ROW)}" if numbered else ""
+def _scan(files: list[str], *, partitioned: bool) -> str:
+    """Return the records of some Parquet files as DuckDB reads them."""
     listed = ", ".join(literal(glob.escape(file)) for file in files)
     hive = "hive_types_autocast = false" if partitioned else "hive_partitioning = false"
-    return f"SELECT *{row} FROM read_parquet([{listed}], {hive})"  # noqa: S608
+    return f"read_parquet([{listed}], {hive})"

@@ -7,23 +7,19 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from shoal.errors import quoted
-from shoal.tables._engine import LONGEST
+from shoal.tables._engine import LONGEST, is_blank
 
 _VALUE = re.compile(r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?")
 # so many of the values below a name are numbers or dates in a column of such
 _MOST = 0.9
 # a name that is longer than we take is cut to so many characters, if it is no longer than a question
 _QUESTION, _SHOWN = 2000, 80
-# a title above a table has so many lines at most, with so few filled cells each
-_TITLES, _CELLS = 20, 2
-# so many of the columns below a title have names
-_NAMED = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +29,8 @@ class Header:
     columns: tuple[str, ...]
     present: bool = True
     notes: tuple[str, ...] = ()
+    #: What the file says of columns in a row of its own.
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def header_of(rows: Sequence[Sequence[str]]) -> Header:
@@ -68,49 +66,13 @@ def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
     return (f"{few} {what} and {were} renamed: {quoted(names)}",) if names else ()
 
 
-def titles(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many of the first rows are a title above the table, as spreadsheets have it.
-
-    Lines of one or two cells are, where a row of names follows: one that all further rows are as long as, and that
-    has words above a column of numbers or dates. Nothing is taken for a name without that sign, for it may be a record.
-
-    Examples
-    --------
-    >>> titles([["Pay roll", "", ""], ["name", "age", "pay"], ["Ada", "34", "12"], ["Alan", "51", "30"]])
-    1
-    """
-    rows = rows[:-1] or rows  # the last one may be cut off where the sample ends
-    width = len(rows[-1])
-    for place, row in enumerate(rows[: _TITLES + 1]):
-        filled = sum(bool(cell.strip()) for cell in row)
-        if len(row) == width and filled > _CELLS and filled >= _NAMED * width:
-            return place if place and _heads(rows[place:]) else 0
-        if filled > _CELLS or 2 * filled >= width:
-            return 0
-    return 0
-
-
-def told_of_titles(above: int) -> tuple[str, ...]:
-    """Say that lines were left out; never what they say."""
-    several, were = (f"first {above} lines are", "were") if above > 1 else ("first line is", "was")
-    return (f"the {several} a title above the table and {were} left out",) if above else ()
-
-
-def _heads(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row holds words, and some column below it numbers or dates."""
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
-        return False
-    of_values = [_holds_values([row[place].strip() for row in rows[1:]]) for place in range(len(rows[0]))]
-    return any(of_values) and not any(_VALUE.fullmatch(cell.strip()) for cell in rows[0])
-
-
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names with a number after those that are there already, whatever the case of letters.
 
     Names as long as a question of a survey are cut, and line breaks become spaces; a long one with a line break stays,
     and is refused: it may be all the data, after a quote that is never closed.
     """
-    named = [_cut(name) if name.strip() else f"column_{place}" for place, name in enumerate(names, start=1)]
+    named = [f"column_{place}" if is_blank(name) else _cut(name) for place, name in enumerate(names, start=1)]
     times = Counter(name.lower() for name in named)
     taken, found = set(times), []
     seen: set[str] = set()
@@ -141,7 +103,7 @@ def _is_record(rows: Sequence[Sequence[str]]) -> bool:
     of_values = [place for place in range(len(first)) if _holds_values([row[place].strip() for row in below])]
     values = [first[place] for place in of_values]
     if values:
-        return all(map(_VALUE.fullmatch, values)) and not _in_a_row(values)
+        return all(map(is_value, values)) and not _in_a_row(values)
     return _recurs(first, below)
 
 
@@ -155,7 +117,12 @@ def _recurs(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 def _holds_values(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell]
-    return bool(filled) and sum(_VALUE.fullmatch(cell) is not None for cell in filled) >= _MOST * len(filled)
+    return bool(filled) and sum(map(is_value, filled)) >= _MOST * len(filled)
+
+
+def is_value(cell: str) -> bool:
+    """Return whether a cell is a number or a date."""
+    return _VALUE.fullmatch(cell) is not None
 
 
 def _in_a_row(values: Sequence[str]) -> bool:

@@ -12,24 +12,27 @@ import csv
 import io
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, counted
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._cells import Header, header_of, titles, told_of_titles
-from shoal.tables.formats._format import FileFormat, Options, ending
+from shoal.tables.formats._cells import Header
+from shoal.tables.formats._format import FileFormat, Format, Options, ending
+from shoal.tables.formats._formulas import defuse_formulas, note_formulas
+from shoal.tables.formats._layout import is_note, notes_below, read_header, told_of_notes
+from shoal.tables.formats._legacy import spoken, try_encodings
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 BLOCK = 1 << 23  # bytes; no record may be longer
 _SAMPLE = 1 << 18
-_FALL_BACK = "cp1252"
+_TAIL = 100  # records at the end that may hold notes, with records above them
 DELIMITERS = (",", ";", "\t", "|")
 _ROWS = 1000  # looked at to find the delimiter and the decimal mark
 _COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
@@ -42,34 +45,53 @@ class Csv(FileFormat):
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV files"
-    options: ClassVar[tuple[str, ...]] = ("delimiter", "encoding", "decimal")
+    options: ClassVar[tuple[str, ...]] = ("delimiter", "encoding", "decimal", "skip_bad_rows")
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt")
     written: ClassVar[tuple[str, ...]] = (".csv",)
     compressed: ClassVar[bool] = True
 
+    def __init__(self, *, is_safe: bool = False) -> None:
+        self._is_safe = is_safe
+
+    def spreadsheet_safe(self) -> Format:
+        return Csv(is_safe=True)
+
     def open(self, path: Path, options: Options) -> Table:
-        """Read a file; text that is not in the encoding that its beginning shows is read again as Windows-1252."""
+        """Read a file; text that is not in the encoding that its beginning shows is read again in one that fits."""
         if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
             raise ParameterError("`delimiter` of `read` must be one character, not a quote or a line break.")
         if options.decimal not in (None, ".", ","):
             raise ParameterError("`decimal` of `read` must be `.` or `,`.")
         try:
-            return self._opened(path, options, fall_back=False)
+            return self._opened(path, options)
         except WrongEncoding:
-            return self._opened(path, options, fall_back=True)
+            return self._opened(path, options, legacy=try_encodings(path))
 
-    def _opened(self, path: Path, options: Options, *, fall_back: bool) -> Table:
-        how = {name: getattr(options, name) for name in self.options}
-        text = open_csv(path, **how, fall_back=fall_back)
+    def _opened(self, path: Path, options: Options, *, legacy: Sequence[str] = ()) -> Table:
+        text = open_csv(
+            path,
+            delimiter=options.delimiter,
+            encoding=options.encoding,
+            decimal=options.decimal,
+            skip_bad_rows=bool(options.skip_bad_rows),
+            legacy=legacy,
+        )
         engine = DuckDBEngine()
         with quiet(path.name):
             expression = engine.ingest(text.records)
         text.check()
         details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
-        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=text.before + 1)
-        return Table(expression=expression, engine=engine, source=source, notes=text.notes)
+        first_row = None if text.bad else text.before + 1
+        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=first_row)
+        return Table(expression=expression, engine=engine, source=source, notes=text.notes, titles=text.titles)
+
+    def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
+        if not self._is_safe:
+            note_formulas(table, Path(destination).name)
+        super().write(table, destination, name=name, overwrite=overwrite)
 
     def save(self, table: Table, path: Path) -> None:
+        table = defuse_formulas(table) if self._is_safe else table
         table.engine.write_csv(table.visible, path)
 
 
@@ -79,19 +101,22 @@ def open_csv(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
-    fall_back: bool = False,
+    skip_bad_rows: bool = False,
+    legacy: Sequence[str] = (),
     names: bool = False,
 ) -> CsvText:
-    """Open a CSV file; how it is written is detected where not given, and ``fall_back`` reads it as Windows-1252.
+    """Open a CSV file; how it is written is detected where not given.
 
-    With ``names`` the first row is known to hold the names of the columns, whatever it looks like.
+    ``legacy`` are the encodings other than Unicode that fit, the likeliest first: it is read in that one.
+    With ``names`` the first row is known to hold the names of the columns, whatever it looks like, and nothing but
+    records follows.
 
     Raises
     ------
     DataError
         If the file cannot be opened, is empty, or its header cannot be used.
     """
-    chosen = Encoding(_FALL_BACK) if fall_back else find_encoding(path, encoding)
+    chosen = Encoding(legacy[0], given=True) if legacy else find_encoding(path, encoding)
     sample = first_text(path, chosen, _SAMPLE)
     if not sample.strip("\r\n"):
         raise DataError(f"{path.name} is empty.")
@@ -100,22 +125,25 @@ def open_csv(
     rows = rows_of(sample, delimiter)
     if not rows:
         raise DataError(f"{path.name}: the first row is too long to be a header.")
-    above = [] if names else rows[: titles(rows)]
-    head = Header(columns=tuple(rows[0])) if names else header_of(rows := rows[len(above) :])
+    head, before = (Header(columns=tuple(rows[0])), 1) if names else read_header(rows)
+    above, rows = rows[:before], rows[before:]
     columns, token = head.columns, secrets.token_hex(16)
     if not names:
         check_names(columns, path.name)
     return CsvText(
         path=path,
         columns=columns,
-        encoding="Windows-1252 (it is not UTF-8)" if fall_back else chosen.codec.upper(),
+        encoding=f"{spoken(legacy[0])} (it is not UTF-8)" if legacy else chosen.codec.upper(),
         delimiter=delimiter,
-        decimal=decimal or detect_decimal(rows[1:], delimiter),
-        notes=tuple(f"{path.name}: {note}" for note in (*told_of_titles(len(above)), *head.notes)),
+        decimal=decimal or detect_decimal(rows, delimiter),
+        notes=tuple(f"{path.name}: {note}" for note in (*_told_of_encodings(legacy), *head.notes)),
+        titles=head.titles,
         stream=Utf8Stream(path, chosen, end=f"\n{token}{delimiter * (len(columns) - 1)}\n".encode()),
         token=token,
-        before=len(above) + head.present,
+        before=before,
         short=sum(len(row) != len(columns) for row in above),
+        skip_bad_rows=skip_bad_rows,
+        only_records=names,
         # of one column, a blank line is a record without a value
         blanks=len(columns) == 1 and not sample.startswith(("\r", "\n")),
     )
@@ -131,6 +159,7 @@ class CsvText:
     delimiter: str
     decimal: str
     notes: tuple[str, ...]
+    titles: Mapping[str, str]
     stream: Utf8Stream
     #: how the last record begins, which only we can have written: if a quote is still open, it never arrives
     token: str
@@ -139,11 +168,17 @@ class CsvText:
     short: int
     #: whether a blank line is a record
     blanks: bool
-    #: what was met while records were read: their number, rows of other lengths, the last record, one too long
+    skip_bad_rows: bool
+    only_records: bool
+    #: what was met while records were read: their number, rows of other lengths with whether they may be notes, notes
+    #: as long as a record, the last record, one too long
     number: int = 0
-    ragged: list[int] = field(default_factory=list)
+    ragged: list[tuple[int, bool]] = field(default_factory=list)
+    below: int = 0
     ended: bool = False
     broken: bool = False
+    #: the rows of other lengths that were left out
+    bad: tuple[int, ...] = ()
 
     @property
     def records(self) -> pa.RecordBatchReader:
@@ -158,6 +193,9 @@ class CsvText:
                 kept, before = batch.slice(before), max(0, before - len(batch))
                 if len(kept) and kept.column(0)[-1].as_py() == self.token:
                     self.ended, kept = True, kept.slice(0, len(kept) - 1)
+                    if not self.only_records:
+                        self.below = notes_below(_cells(kept.slice(max(0, len(kept) - _TAIL))))
+                        kept = kept.slice(0, len(kept) - self.below)
                 self.number += len(kept)
                 if len(kept):
                     yield pa.RecordBatch.from_arrays(kept.columns, schema=schema)
@@ -189,12 +227,13 @@ class CsvText:
         )
 
     def _note(self, row: Any) -> str:
-        self.ragged.append(row.number)
+        cells = rows_of(row.text or "", self.delimiter)
+        self.ragged.append((row.number, len(cells) == 1 and is_note(cells[0])))
         return "skip"
 
     def check(self) -> None:
         """Raise the first thing that was wrong, once records were read: what comes after it is not to be trusted."""
-        name, ragged = self.path.name, self.ragged[self.short :]
+        name = self.path.name
         if self.stream.failure is not None:
             raise self.stream.failure
         if self.broken:
@@ -205,20 +244,55 @@ class CsvText:
         if not self.ended:
             last = self.number + 1 + len(self.ragged)
             raise DataError(f"{name}: a quote opened in row {last:,} or earlier is never closed.")
-        if ragged:
-            shown = ", ".join(f"{row:,}" for row in ragged[:5])
-            more = " and so on" if len(ragged) > 5 else ""
-            several = len(ragged) > 1
-            hint = f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter"
-            if several and not self.number:
-                hint += "; if every row ends in one more than the header, add it there"
-            raise DataError(
-                f"{name}: {len(ragged):,} {'rows do' if several else 'row does'} not have {len(self.columns)} "
-                f"fields as the header does: {'rows' if several else 'row'} {shown}{more}.",
-                hint=hint,
-            )
+        ragged = self.ragged[self.short :]
+        notes = 0 if self.only_records else self._notes(ragged)
+        self.bad = tuple(row for row, _ in ragged[: len(ragged) - notes])
+        if self.bad and not (self.skip_bad_rows and self.number):
+            raise DataError(f"{name}: {self._told_of_bad_rows()}.", hint=self._hint())
         if not self.number:
             raise DataError(f"{name} has a header but no records.")
+        told = [f"{self._told_of_bad_rows()}; left out"] if self.bad else []
+        self.notes += tuple(f"{name}: {note}" for note in (*told, *told_of_notes(notes + self.below)))
+
+    def _notes(self, ragged: Sequence[tuple[int, bool]]) -> int:
+        """Return how many of the rows of other lengths are notes below the last record."""
+        last = self.before - self.short + self.number + self.below + len(self.ragged)
+        found = 0
+        for place, (row, note) in enumerate(reversed(ragged), 1):
+            # all that follows the last record are notes
+            if not note or row <= last - self.below - place:
+                break
+            found = place
+        return found if self.number else 0
+
+    def _told_of_bad_rows(self) -> str:
+        shown = ", ".join(f"{row:,}" for row in self.bad[:5])
+        more = " and so on" if len(self.bad) > 5 else ""
+        do, rows = ("do", "rows") if len(self.bad) > 1 else ("does", "row")
+        of = f" of {self.number + len(self.bad):,}" if self.number else ""
+        return (
+            f"{len(self.bad):,}{of} rows {do} not have {counted(len(self.columns), 'field')} as the header does: "
+            f"{rows} {shown}{more}"
+        )
+
+    def _hint(self) -> str:
+        hint = f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter"
+        if not self.number:
+            return hint + "; if every row ends in one more than the header, add it there" * (len(self.bad) > 1)
+        return hint + "; `skip_bad_rows` leaves these rows out"
+
+
+def _cells(records: pa.RecordBatch) -> list[list[str]]:
+    columns = [column.to_pylist() for column in records.columns]
+    return [[cell or "" for cell in row] for row in zip(*columns, strict=True)]
+
+
+def _told_of_encodings(legacy: Sequence[str]) -> tuple[str, ...]:
+    """Say which of several encodings was chosen."""
+    if len(legacy) < 2:
+        return ()
+    others = " or ".join(map(spoken, legacy[1:]))
+    return (f"read as {spoken(legacy[0])}; if letters look wrong, specify `encoding`: {others}",)
 
 
 def _spoken(delimiter: str) -> str:
@@ -237,7 +311,7 @@ def detect_delimiter(sample: str) -> str:
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
         rows = rows_of(sample, delimiter)
-        widths = [len(row) for row in rows[titles(rows) if rows else 0 :]]
+        widths = [len(row) for row in rows[read_header(rows)[1] - 1 if rows else 0 :]]
         if widths and widths[0] > 1:
             score = (widths.count(widths[0]) / len(widths), widths[0])
             if score > best_score:

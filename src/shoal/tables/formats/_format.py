@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,11 +28,15 @@ class Options:
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    skip_bad_rows: bool | None = None
+    #: what computes the table, where tables of one folder share it; nobody is asked for it
+    engine: DuckDBEngine | None = None
 
     @property
     def given(self) -> list[str]:
         """The names of the options that were given."""
-        return [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        names = [option.name for option in fields(self) if option.name != "engine"]
+        return [name for name in names if getattr(self, name) is not None]
 
 
 class Format(ABC):
@@ -66,6 +71,17 @@ class Format(ABC):
             f"`like` cannot be used to write {self.title} from `{original.suffix}`.",
             hint="codes and their labels can be carried over only from a Stata or SPSS file to a Stata or SPSS file",
         )
+
+    def spreadsheet_safe(self) -> Format:
+        """Return this format as it writes texts that spreadsheet programs would run as formulas: defused."""
+        raise ParameterError(f"{self.title} need no `spreadsheet_safe`: programs run no text of theirs as a formula.")
+
+    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+        """Return this format as it writes a table with a description inside the file, where it has room for one.
+
+        ``labels`` are the declared values of columns, which statistics packages write as labelled codes 1, 2, ...
+        """
+        return self
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
         """Write a table, completely or not at all."""
@@ -156,7 +172,9 @@ def opening(path: Path, what: str, *errors: type[Exception]) -> Iterator[None]:
         raise DataError(f"{path.name} is not {what}, or it is damaged.") from None
 
 
-def staged(rows: pa.Table, source: Source, notes: tuple[str, ...] = ()) -> Table:
+def staged(
+    rows: pa.Table, source: Source, notes: tuple[str, ...] = (), titles: Mapping[str, str] = MappingProxyType({})
+) -> Table:
     """Return a table of records that are in memory, numbered in their order."""
     check_names(rows.column_names, source.name)
     rows = _supported(rows)
@@ -164,7 +182,7 @@ def staged(rows: pa.Table, source: Source, notes: tuple[str, ...] = ()) -> Table
     engine = DuckDBEngine()
     with quiet(source.name):
         expression = engine.stage(rows.append_column(ROW, numbers))
-    return Table(expression=expression, engine=engine, source=source, notes=notes)
+    return Table(expression=expression, engine=engine, source=source, notes=notes, titles=titles)
 
 
 def _supported(rows: pa.Table) -> pa.Table:

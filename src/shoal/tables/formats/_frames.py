@@ -15,17 +15,17 @@ from shoal.tables.formats._format import Format, Options, staged
 
 
 class Frames(Format):
-    """An Arrow table, or a pandas or polars frame."""
+    """An Arrow table, a pandas or polars frame, or a relation of DuckDB."""
 
     name: ClassVar[str] = "frame"
     title: ClassVar[str] = "frames in memory"
     writable: ClassVar[bool] = False
 
     def takes(self, source: object) -> bool:
-        return _library(source) in ("pyarrow", "pandas", "polars")
+        return _library(source) in ("pyarrow", "pandas", "polars") or _is_relation(source)
 
     def read(self, source: Any, options: Options) -> Table:
-        kind = _library(source)
+        kind = "relation" if _is_relation(source) else _library(source)
         name = {"pyarrow": "arrow"}.get(kind, kind)
         return staged(_arrow(source, kind), Source(kind=name, name=f"{name} frame", first_row=1))
 
@@ -34,7 +34,15 @@ def _library(source: object) -> str:
     return type(source).__module__.partition(".")[0]
 
 
+def _is_relation(source: object) -> bool:
+    return type(source).__name__ == "DuckDBPyRelation"
+
+
 def _arrow(source: Any, kind: str) -> pa.Table:
+    if kind == "relation":
+        check_names(list(source.columns), "the relation")
+        with quiet("the relation"):
+            return source.to_arrow_table()
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -63,7 +71,7 @@ def unreadable(source: object) -> DataError:
     """Return the error for a source that no format takes."""
     return DataError(
         f"Shoal cannot read a {type(source).__name__}.",
-        hint="pass a path, a postgresql:// address, or an Arrow, pandas, polars or Spark frame",
+        hint="pass a path, a postgresql:// address, an Arrow, pandas, polars or Spark frame, or a DuckDB relation",
     )
 
 

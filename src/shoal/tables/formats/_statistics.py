@@ -15,6 +15,7 @@ from shoal.tables.formats._cells import table_of
 from shoal.tables.formats._format import FileFormat, Format, Options, existing, opening, staged
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+_LONGEST_LABEL = 60  # of a file, in SPSS
 
 
 class _Statistics(FileFormat):
@@ -24,6 +25,8 @@ class _Statistics(FileFormat):
     #: the functions of pyreadstat by ending
     readers: ClassVar[dict[str, str]]
     writer: ClassVar[str]
+    #: the words of its language, which cannot be names
+    reserved: ClassVar[re.Pattern[str]] = re.compile("(?!)")
 
     def __init__(self, book: Codebook | None = None) -> None:
         self._book = book or Codebook()
@@ -37,7 +40,8 @@ class _Statistics(FileFormat):
         told = f"{path.name}: the value labels of {labelled} column{'' if labelled == 1 else 's'} are read as values"
         rows = table_of(list(frame.columns), (frame[name].tolist() for name in frame.columns))
         source = Source(kind=self.name, name=path.name, path=path, first_row=1)
-        return staged(rows, source, notes=(told,) if labelled else ())
+        titles = {name: title for name, title in described.column_names_to_labels.items() if title}
+        return staged(rows, source, notes=(told,) if labelled else (), titles=titles)
 
     def _labels(self, path: Path) -> dict[str, Any]:
         return {"apply_value_formats": True, "formats_as_category": False}
@@ -46,12 +50,22 @@ class _Statistics(FileFormat):
         for name in table.columns:
             if _NAME.fullmatch(name) is None:
                 yield f"column `{name}`: names in {self.title} consist of at most 32 letters, digits and underscores"
+            elif self.reserved.fullmatch(name):
+                yield f"column `{name}`: this word cannot be a name in {self.title}"
 
     def save(self, table: Table, path: Path) -> None:
         frame = table.to_pandas()
         titles = {name: self._book.titles[name] for name in frame.columns if name in self._book.titles}
         options = self._with_codes(frame) | ({"column_labels": titles} if titles else {})
+        if self._book.description:
+            options["file_label"] = self._book.description[:_LONGEST_LABEL]
         getattr(_pyreadstat(self.title), self.writer)(frame, str(path), **options)
+
+    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+        codes: dict[str, dict[Code, str]] = {
+            name: {float(code): label for code, label in enumerate(values, start=1)} for name, values in labels.items()
+        }
+        return type(self)(Codebook(labels=codes, description=description, declared=True))
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
         """Put codes into the frame and return how the file is told of them; nothing where it cannot hold them."""
@@ -91,6 +105,7 @@ class Stata(_Labelled):
     written: ClassVar[tuple[str, ...]] = endings
     readers: ClassVar[dict[str, str]] = {".dta": "read_dta"}
     writer: ClassVar[str] = "write_dta"
+    reserved: ClassVar[re.Pattern[str]] = re.compile("byte|double|float|if|in|int|long|using|with|str[0-9]*|strL")
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
         # Stata labels numbers only, and has missing values of several kinds: .a is one
@@ -115,6 +130,7 @@ class Spss(_Labelled):
     written: ClassVar[tuple[str, ...]] = (".sav",)
     readers: ClassVar[dict[str, str]] = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
     writer: ClassVar[str] = "write_sav"
+    reserved: ClassVar[re.Pattern[str]] = re.compile("all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE)
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
         found = self._coded(frame, texts=True)
@@ -161,6 +177,10 @@ class Codebook:
     labels: Mapping[str, Mapping[Code, str]] = field(default_factory=dict)
     #: What columns are called at length.
     titles: Mapping[str, str] = field(default_factory=dict)
+    #: What the file holds, in a line.
+    description: str = ""
+    #: Whether the labels were declared rather than read off a file: all of them are then written.
+    declared: bool = False
 
     def coded(self, name: str, values: Sequence[str | None], *, texts: bool) -> Coded | None:
         """Return released labels as the codes that they had; None where one is no label of the file.
@@ -186,7 +206,7 @@ class Codebook:
         if ANY in shown and ANY not in codes:
             star = math.floor(max(numbers)) + 1 if numbers else ANY
             codes[ANY] = star
-        labels = {codes[label]: label for label in sorted(shown)}
+        labels = {codes[label]: label for label in sorted({*codes} if self.declared else shown)}
         found = [None if value is None else codes[value] for value in values]
         return Coded(values=found, labels=labels, star=star)
 

@@ -34,7 +34,7 @@ class Encoding:
 
 
 class WrongEncoding(Exception):
-    """The bytes are not UTF-8, and nothing before them speaks for UTF-8: perhaps another encoding."""
+    """The bytes are not UTF-8, and nothing before them speaks for UTF-8."""
 
 
 class Utf8Stream(io.RawIOBase):
@@ -118,16 +118,19 @@ class Utf8Stream(io.RawIOBase):
         valid = error.object[: error.start]
         if self._encoding == Encoding("utf-8") and self._ascii and valid.isascii():
             return WrongEncoding()
+        from shoal.tables.formats._legacy import spoken, try_encodings
+
         line = self._lines + valid.count(b"\n") + 1
+        fitting = [spoken(codec) for codec in try_encodings(self._path) if codec != self._encoding.codec]
         return DataError(
-            f"{self._path.name}: the text is not valid {self._encoding.codec.upper()} (first error in line {line:,}).",
-            hint="specify the file's encoding, such as windows-1252 or utf-16",
+            f"{self._path.name}: the text is not valid {spoken(self._encoding.codec)} (first error in line {line:,}).",
+            hint=f"specify the file's encoding; {' or '.join(fitting) or 'none that Shoal knows'} fits",
         )
 
 
 def find_encoding(path: Path, given: str | None) -> Encoding:
     """Return the encoding of a file: the given one, or the one that its first bytes speak for."""
-    start = _start(path, 1 << 12)
+    start = beginning(path, 1 << 12)
     if given is None:
         return detect_encoding(start)
     try:
@@ -143,14 +146,15 @@ def find_encoding(path: Path, given: str | None) -> Encoding:
 
 def first_text(path: Path, encoding: Encoding, size: int) -> str:
     """Return the complete lines among the first ``size`` bytes of a file, as far as they can be read."""
-    start = _start(path, encoding.mark + size)[encoding.mark :]
+    start = beginning(path, encoding.mark + size)[encoding.mark :]
     text = codecs.getincrementaldecoder(encoding.codec)(errors="replace").decode(start)
     if len(start) == size:  # the last line is not complete
         text = text[: text.rfind("\n") + 1] or text
     return text
 
 
-def _start(path: Path, size: int) -> bytes:
+def beginning(path: Path, size: int) -> bytes:
+    """Return the first bytes of a file, as they are after it was unpacked."""
     try:
         with _open(path) as source:
             return source.read(size)

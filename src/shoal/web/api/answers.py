@@ -138,12 +138,16 @@ class _CheckAnswer(_Answer):
     subject: str
     passed: bool
     detail: str
+    shown: bool = Field(description="whether the files of the release decide it")
+    promise: bool = Field(description="whether a promise depends on it")
 
 
 class VerificationAnswer(_Answer):
     """Every promise of a certificate, decided again."""
 
     passed: bool
+    outcome: str = Field(description="verified; verified, but for what rests on the publisher's word; or failed")
+    verdict: str = Field(description="the outcome in one sentence")
     checks: list[_CheckAnswer]
 
 

@@ -29,10 +29,10 @@ router = APIRouter()
 Number = Annotated[int, Path(ge=0, le=10**6)]
 #: distinct records times random counts that are asked of a release
 _COUNTS, _QUERIES = 50_000_000, 500
-#: records that a model learns from, and the seconds that a method may take for it
-_LEARN, _PATIENCE = 10_000, 30
+#: records that a model learns from, and the effort of a method for it
+_LEARN, _EFFORT = 10_000, 30
 #: what a search of one level per column takes over from another method
-_LIKEWISE = ("quality", "suppression_limit", "time_limit")
+_LIKEWISE = ("quality", "suppression_limit", "effort", "time_limit")
 
 
 class NodeChoice(RequestBody):
@@ -69,7 +69,7 @@ def has_levels(about: dict[str, Any]) -> bool:
     """Return whether the promise of a run can be kept with one level per column."""
     from shoal import methods
 
-    return bool(about.get("choice")) and methods.by_name(about["method"]).keeps.generalizes
+    return bool(about.get("choice")) and methods.by_name(about["method"]).capabilities.generalizes
 
 
 @router.get("/runs/{run}/pairs/{first}/{second}", response_class=HTMLResponse)
@@ -160,18 +160,19 @@ def _again(plan: Plan, found: dict[str, Any]) -> Plan:
     method: Any = plan.method
     if search and search["levels"] and "levels" in fields:
         method = dataclasses.replace(method, levels=dict(zip(search["attributes"], search["levels"], strict=True)))
-    elif "time_limit" in fields:
-        method = dataclasses.replace(method, time_limit=_PATIENCE)
+    elif "effort" in fields:
+        method = dataclasses.replace(method, effort=_EFFORT)
     return dataclasses.replace(plan, method=method)
 
 
 def _kept(here: Context, run: str, name: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return what was measured before, or measure it; a release does not change."""
     path = here.store.runs.path(run) / f"{name}.json"
-    found = read_json(path)
-    if found is None:
-        found = measure()
-        write_json(path, found)
+    with here.measured_once(path):
+        found = read_json(path)
+        if found is None:
+            found = measure()
+            write_json(path, found)
     return found
 
 

@@ -9,16 +9,17 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import InputError, ParameterError
+from shoal.exact import Described, described
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
-from shoal.web._words import FAMILIES, OPTIONS, PRESETS, in_plain_words, number, share
+from shoal.web._words import FAMILIES, OPTIONS, PRESETS, field_problem, number, share
 from shoal.web.api.answers import EstimateAnswer, PlanAnswer, RequestBody
 from shoal.web.api.tables import UPLOAD, received
 
@@ -32,8 +33,8 @@ estimates = APIRouter()
 _PLAN = 4 * 2**20
 #: models that need a second table, which the app does not take yet
 _POPULATION = ("k-map", "delta-presence")
-#: seconds that the search of a try may take, and the records that it is made of at most
-_SECONDS, _RECORDS = 1.0, 200_000
+#: the effort of the search of a try, and the records that it is made of at most
+_EFFORT, _RECORDS = 1.0, 200_000
 
 
 class PromiseChoice(RequestBody):
@@ -57,6 +58,9 @@ class PlanChoice(RequestBody):
     method: MethodChoice = MethodChoice()
     measures: list[str] = Field(default=["loss"], max_length=20)
     weights: dict[str, float] = Field(default={}, description="importance of columns by name, instead of the schema's")
+    accepted: list[str] = Field(
+        default=[], max_length=200, description="columns that are released although they tell whose records are whose"
+    )
     columns: str | None = Field(default=None, max_length=64, description="the version of the schema that was looked at")
     account: str | None = Field(
         default=None, max_length=64, description="of a private release: the account that pays before anything is drawn"
@@ -68,14 +72,17 @@ def catalogue() -> dict[str, Any]:
     """Return all models, methods and measures with their parameters, and presets."""
     import shoal
     from shoal import methods, models, quality
+    from shoal.methods.shorthand import SHORT
 
     known = [models.by_name(name) for name in models.names() if name not in _POPULATION]
     return {
         "models": [_described(each) for each in (*known, shoal.DifferentialPrivacy)],
         "methods": [_described(methods.by_name(name)) | _kept(name) for name in methods.names()],
         "measures": [{"name": name, "summary": _summary(each)} for name, each in quality.MEASURES.items()],
+        "short": [_short(name) for name in SHORT],
         "presets": list(PRESETS),
         "default": methods.default(()).name,
+        "default_private": methods.keeper(shoal.DifferentialPrivacy.name).name,
     }
 
 
@@ -114,7 +121,13 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
             dataclasses.replace(each, weight=choice.weights.get(each.name, each.weight)) for each in schema
         )
         schema = dataclasses.replace(schema, attributes=attributes)
-    return shoal.Plan(schema=schema, models=tuple(promises), method=method, measures=tuple(choice.measures))
+    return shoal.Plan(
+        schema=schema,
+        models=tuple(promises),
+        method=method,
+        measures=tuple(choice.measures),
+        accepted=tuple(choice.accepted),
+    )
 
 
 class WrongFields(ParameterError):
@@ -122,7 +135,7 @@ class WrongFields(ParameterError):
 
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         super().__init__(list(dict.fromkeys(problem for part in fields.values() for problem in part)))
-        self.fields = {place: [in_plain_words(problem) for problem in part] for place, part in fields.items()}
+        self.fields = {place: [field_problem(problem) for problem in part] for place, part in fields.items()}
 
 
 @contextmanager
@@ -159,12 +172,13 @@ def choice_of(plan: Plan) -> dict[str, Any]:
         "promises": [{"model": model.name, "parameters": model.parameters()} for model in plan.models],
         "method": {"name": plan.method.name, "parameters": chosen(plan.method)},
         "weights": {attribute.name: attribute.weight for attribute in plan.schema},
+        "accepted": list(plan.accepted),
     }
 
 
 @estimates.post("/tables/{table}/estimate", response_model=EstimateAnswer)
 def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
-    """Try a choice with a search of one second, where that is cheap and tells something; nothing is released."""
+    """Try a choice with a short search, where that is cheap and tells something; nothing is released."""
     plan = make_plan(here, table, choice)
     reason = _why_not(plan, int(here.store.tables.about(table)["records"]))
     if reason:
@@ -178,7 +192,7 @@ def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     left_out, loss = records - found.after.records, found.measures.get("loss")
     lost = "" if loss is None else f" {share(loss)} of the detail gone, and"
     words = (
-        f"A try with a search of {_SECONDS:g} s kept this promise with{lost} {number(left_out)} of {number(records)} "
+        f"A short search kept this promise with{lost} {number(left_out)} of {number(records)} "
         f"records left out. It took {seconds:.1f} s; the run searches longer and may lose less."
     )
     return {"words": words, "loss": loss, "left_out": left_out, "seconds": seconds}
@@ -186,9 +200,9 @@ def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
 
 def _why_not(plan: Plan, records: int) -> str:
     """Return why nothing is tried: what is random must not be looked at twice, and the rest would take long."""
-    if plan.method.keeps.private is not None:
+    if plan.method.capabilities.private_promise is not None:
         return "Nothing is tried out for differential privacy: every look at the data would cost epsilon."
-    if not plan.method.keeps.generalizes:
+    if not plan.method.capabilities.generalizes:
         return f"Only a run shows what {plan.method.name} costs."
     if records > _RECORDS:
         return f"Only a run shows what it costs: tables of more than {_RECORDS:,} records take longer to try."
@@ -197,59 +211,76 @@ def _why_not(plan: Plan, records: int) -> str:
 
 def _quick(plan: Plan) -> Plan:
     fields = {each.name for each in dataclasses.fields(plan.method)}
-    given = {name: value for name, value in (("time_limit", _SECONDS), ("foresight", 0)) if name in fields}
+    given = {name: value for name, value in (("effort", _EFFORT), ("foresight", 0)) if name in fields}
     method: Any = plan.method
     return dataclasses.replace(plan, method=dataclasses.replace(method, **given))
 
 
 def _described(kind: Any) -> dict[str, Any]:
-    from shoal import methods
-
-    fields = []
-    choices = _choices(kind)
-    for field in dataclasses.fields(kind):
-        default = None if field.default is dataclasses.MISSING else field.default
-        if field.name == "time_limit":
-            default = int(methods.SECONDS)
-        fields.append(
-            {
-                "name": field.name,
-                "label": OPTIONS.get(field.name, (field.name.replace("_", " "), ""))[0],
-                "help": OPTIONS.get(field.name, ("", ""))[1],
-                "type": str(field.type),
-                "required": field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
-                "default": default if isinstance(default, str | int | float | bool) else None,
-                "choices": choices.get(field.name, []),
-            }
-        )
     return {
         "name": kind.name,
         "title": kind.title,
         "summary": _summary(kind),
         "help": getattr(kind, "advice", ""),
-        "parameters": fields,
+        "parameters": [_parameter(each) for each in described(kind)],
     }
+
+
+def _parameter(parameter: Described) -> dict[str, Any]:
+    """Return a parameter as forms need it: what it may be, in which bounds, and what it begins with."""
+    from shoal import methods
+
+    expected, name = parameter.expected, parameter.name
+    least, most = expected.bounds
+    label, text = OPTIONS.get(name, (name.replace("_", " "), ""))
+    return {
+        "name": name,
+        "label": label,
+        "help": text,
+        "kind": expected.kind,
+        "expected": expected.in_plain_words(),
+        "minimum": least,
+        "maximum": most,
+        "choices": list(expected.options),
+        "required": parameter.required,
+        "default": int(methods.EFFORT) if name == "effort" else parameter.default,
+    }
+
+
+def _short(name: str) -> dict[str, Any]:
+    """Return a promise that one number asks for: which number, of each column or not, and which promise it is."""
+    from shoal.methods.shorthand import SHORT, are_private, by_column
+
+    kind = SHORT[name][0]
+    (parameter,) = (each for each in described(kind) if each.name == name)
+    return {
+        **_parameter(parameter),
+        "label": kind.label,
+        "by_column": by_column(name),
+        "private": are_private(name),
+        "models": [each.name for each in SHORT[name]],
+        # further parameters that a promise needs, by its name
+        "needs": {each.name: _needed(each, name) for each in SHORT[name]},
+        "help": kind.advice,
+    }
+
+
+def _needed(kind: type[Any], short: str) -> list[str]:
+    return [each.name for each in described(kind) if each.required and each.name not in (short, "attribute")]
 
 
 def _kept(name: str) -> dict[str, Any]:
-    """Return the promises that a plain k and a plain epsilon stand for with a method."""
-    from shoal import DifferentialPrivacy, methods
+    """Return which promises short names stand for with a method."""
+    from shoal import methods
+    from shoal.methods.shorthand import SHORT, in_short
 
     method = methods.by_name(name)
-    family = method.__module__.split(".")[2]
     return {
-        "family": FAMILIES.get(family, "Others"),
+        "family": FAMILIES[method.family],
         "line": method.about,
-        "crowd": method.keeps.crowd,
-        "epsilon": method.keeps.private or DifferentialPrivacy.name,
-        "private": method.keeps.private is not None,
+        "short": {short: in_short(short, name).name for short in SHORT},
+        "private": method.capabilities.private_promise is not None,
     }
-
-
-def _choices(kind: Any) -> dict[str, list[str]]:
-    """Return the parameters that take one of a few words."""
-    hints = get_type_hints(kind)
-    return {name: list(map(str, get_args(hint))) for name, hint in hints.items() if get_origin(hint) is Literal}
 
 
 def _summary(kind: Any) -> str:

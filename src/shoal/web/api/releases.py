@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import tempfile
@@ -109,6 +110,31 @@ def key(here: Here, run: str) -> FileResponse:
     return FileResponse(path, media_type="application/octet-stream", filename=KEY, headers=_DOWNLOAD)
 
 
+def records(here: Here, run: str, ending: str) -> Response:
+    """Return an archive of records drawn from a release, and of the text that says what they are.
+
+    They are synthetic where the release has many tables; elsewhere, the released records with a value below every
+    label. Both are drawn from the release alone.
+    """
+    import shoal
+
+    folder = here.store.runs.path(run) / RELEASE
+    if not folder.is_dir():
+        raise NotFound("this run has no release", hint="it is not finished, or it failed")
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
+        file = Path(place) / f"records.{ending}"
+        if here.store.runs.about(run)["method"] == shoal.TruthfulTables.name:
+            shoal.estimate(folder).write_records(file)
+        else:
+            shoal.released(folder).write_concrete(file)
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+            for path in sorted(Path(place).iterdir()):
+                target.write(path, path.name)
+    headers = {"content-disposition": f'attachment; filename="records-{ending}.zip"'}
+    return Response(archive.getvalue(), media_type="application/zip", headers=headers)
+
+
 def _files(folder: Path) -> dict[str, Path]:
     release = folder / RELEASE
     paths = sorted(path for path in release.rglob("*") if path.is_file()) if release.is_dir() else []
@@ -176,5 +202,7 @@ def _verified(folder: Path) -> dict[str, Any]:
     found = shoal.verify(folder)
     return {
         "passed": found.passed,
-        "checks": [{"subject": c.subject, "passed": c.passed, "detail": c.detail} for c in found.checks],
+        "outcome": found.outcome,
+        "verdict": found.verdict,
+        "checks": [dataclasses.asdict(check) for check in found.checks],
     }

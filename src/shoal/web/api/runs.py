@@ -6,17 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from shoal.errors import ParameterError
 from shoal.web._commands import repeated
 from shoal.web._context import Here
-from shoal.web._jobs import ENDED, status
+from shoal.web._jobs import ENDED, WAYS, status
+from shoal.web._store import read_json
 from shoal.web.api.answers import RequestBody, RunAnswer
 from shoal.web.api.plans import PlanChoice, choice_of, make_plan
+from shoal.web.api.schema import change_columns
 from shoal.web.api.vaults import opened
 
 router = APIRouter()
@@ -88,6 +91,27 @@ async def events(here: Here, run: str) -> StreamingResponse:
             await asyncio.sleep(_PACE)
 
     return StreamingResponse(changes(), media_type="text/event-stream")
+
+
+class WayOut(RequestBody):
+    """What to do about columns that tell whose records are whose."""
+
+    way: Literal["generalise", "round", "drop", "accept"]
+
+
+@router.post("/runs/{run}/ways", status_code=201, response_model=RunAnswer)
+def take_way(here: Here, run: str, given: WayOut) -> dict[str, Any]:
+    """Change the columns that made a release hollow, or accept what they tell, and run the same promise again."""
+    about = here.store.runs.about(run)
+    ways = read_json(here.store.runs.path(run) / WAYS)
+    if ways is None:
+        raise ParameterError("the rehearsal did not refuse this run")
+    table, choice = about["table"], dict(about["choice"])
+    if given.way == "accept":
+        choice["accepted"] = [*choice.get("accepted", []), *ways["columns"]]
+    else:
+        change_columns(here, table, given.way, ways)
+    return start(here, table, PlanChoice(**{**choice, "columns": None}))
 
 
 @router.post("/runs/{run}/cancel", response_model=RunAnswer)

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import tempfile
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -59,6 +59,7 @@ def put(
     names = [each["name"] for each in about["columns"]]
     checked = [_checked(here, table, column) for column in columns]
     schema = _schema(here, table, dict(zip(names, checked, strict=True)))
+    schema = dataclasses.replace(schema, persons=here.schema(table).persons)
     with here.table(table) as opened:
         opened.with_schema(schema)
     with here.saving:
@@ -94,6 +95,26 @@ def change(here: Here, table: str, changes: SchemaChanges) -> dict[str, Any]:
         _save(here, table, new)
     words = {n: rule_words(column.get("hierarchy")).replace("`", "") for n, column in changes.columns.items()}
     return {"guessed": new.guessed, "version": here.version(table), "words": words}
+
+
+def change_columns(here: Context, table: str, way: str, ways: Mapping[str, Any]) -> None:
+    """Make the columns of a hollow release quasi-identifiers, round them to the steps that were found, or drop them."""
+    from shoal.schema import Role
+    from shoal.tables import as_quasi_identifier
+
+    schema = here.schema(table)
+    if way == "round" and {*ways["columns"]} != {*ways["steps"]}:
+        raise SchemaError("no rounding of these columns makes the rehearsal pass")
+    with here.table(table) as opened:
+        if way == "round":
+            schema = schema.with_rounding(ways["steps"])
+        for name in ways["columns"] if way != "round" else ():
+            generalised = way == "generalise" and schema[name].hierarchy is None
+            role = Role.QUASI_IDENTIFIER if way == "generalise" else Role.DROP
+            schema = as_quasi_identifier(opened, schema, name) if generalised else schema.with_role(name, role)
+        opened.with_schema(schema)
+    with here.saving:
+        _save(here, table, schema)
 
 
 @router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD, response_model=SchemaAnswer)

@@ -66,12 +66,16 @@ async def upload(
     encoding: Annotated[str | None, Query(max_length=40, description="of a CSV file; detected automatically")] = None,
     decimal: Annotated[Literal[".", ","] | None, Query(description="of a CSV file; detected automatically")] = None,
     sheet: Annotated[str | None, Query(max_length=100, description="of a spreadsheet; the first by default")] = None,
+    skip_bad_rows: Annotated[
+        bool, Query(description="leave out rows of a CSV file with too few or many fields")
+    ] = False,
     dates: Annotated[str | None, Query(max_length=20, description="how days are written, as in `dd/mm/yyyy`")] = None,
     missing: Annotated[list[str], Query(max_length=20, description="texts that stand for a missing value")] = [],  # noqa: B006
 ) -> dict[str, Any]:
     """Take a file with a table, profile its columns and draft a schema."""
     reading = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "table": sheet}
-    given = {key: value for key, value in reading.items() if value}
+    given: dict[str, str | bool] = {key: value for key, value in reading.items() if value}
+    given |= {"skip_bad_rows": True} if skip_bad_rows else {}
     # the ending is kept, so that the file is read as what it is; the rest of a client's name is only shown
     ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
     if ending is None:
@@ -200,14 +204,16 @@ def risk(here: Here, table: str) -> dict[str, Any]:
     """Return class sizes, unique records, the three risks, and the columns that tell records apart."""
     import shoal
 
-    found = kept_risk(here, table)
-    if found is None:
-        version = here.version(table)
-        with here.table(table) as opened:
-            described = opened.with_schema(here.schema(table))
-            found = dataclasses.asdict(shoal.assess(described))
-            found["special"] = _special(described, found["reidentification"]["records"])
-        write_json(here.store.tables.path(table) / _RISK, {"schema": version, "risk": found})
+    file = here.store.tables.path(table) / _RISK
+    with here.measured_once(file):
+        found = kept_risk(here, table)
+        if found is None:
+            version = here.version(table)
+            with here.table(table) as opened:
+                described = opened.with_schema(here.schema(table))
+                found = dataclasses.asdict(shoal.assess(described))
+                found["special"] = _special(described, found["reidentification"]["records"])
+            write_json(file, {"schema": version, "risk": found})
     return found
 
 
@@ -279,13 +285,13 @@ def _draft(
                 few = f"this table has {len(table.columns):,} columns; the app shows at most {MOST_COLUMNS:,}"
                 raise DataError(few, hint=_CLI)
             profiles = tables.profile(table, date_format=dates)
+            drafted = schema.draft(profiles, sampler=tables.sampler(table, profiles))
             read_as = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
             notes = [each.replace(file, source["name"]) for each in table.notes]
     except DataError as error:
         here.opened.forget(folder)
         # the file has a name of ours here, which would tell the user nothing
         raise DataError([each.replace(file, source["name"]) for each in error.problems], hint=error.hint) from None
-    drafted = schema.draft(profiles)
     declared = (*drafted.schema.missing_values, *(each for each in missing if each.strip()))
     chosen = dataclasses.replace(drafted.schema, missing_values=tuple(dict.fromkeys(declared)))
     schema.save(chosen, folder / SCHEMA)

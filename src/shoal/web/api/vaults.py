@@ -95,6 +95,8 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
             account=payer,
             records_per_person=wanted.records_per_person,
         )
+        # the vault has a snapshot of its own
+        (folder / _DATA).unlink()
         known = {"name": about["name"], "created": now(), "records": about["records"]}
         here.store.vaults.note(identity, known | ({} if payer is None else {"account": wanted.account}))
     except BaseException:

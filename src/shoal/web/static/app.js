@@ -76,14 +76,20 @@ export function numbers(text) {
 
 export function showVerification(found) {
   const place = document.querySelector("#verification");
-  const verdict = found.passed
-    ? "Verified: the release keeps every promise of its certificate."
-    : `NOT verified: ${found.checks.filter((check) => !check.passed).length} of ${found.checks.length} checks failed.`;
+  const list = (chosen, mark, kind) => make("ul", { class: "checks-made" }, ...found.checks.filter(chosen).map((check) =>
+    make("li", { class: kind(check) }, make("b", {}, mark(check)), `${check.subject}: ${check.detail}`)));
+  const fine = (check) => check.passed && check.shown && !check.promise;
+  const unseen = (check) => check.passed && !check.shown && !check.promise;
+  const marked = (check) => (!check.passed ? "FAIL " : check.shown ? "ok " : "on the publisher's word: ");
+  const colour = (check) => (!check.passed ? "bad" : check.shown ? "good" : "");
   place.replaceChildren(
-    make("p", { class: found.passed ? "verdict good" : "verdict bad" }, verdict),
-    make("ul", { class: "checks-made" }, ...found.checks.map((check) =>
-      make("li", { class: check.passed ? "good" : "bad" },
-        make("b", {}, check.passed ? "ok " : "FAIL "), `${check.subject}: ${check.detail}`))),
+    make("p", { class: found.passed ? "verdict good" : "verdict bad" }, found.verdict),
+    list((check) => !check.passed, marked, colour),
+    list((check) => check.passed && check.promise, marked, colour),
+    make("p", {}, "Not checked, because no file shows it:"),
+    list(unseen, () => "", () => ""),
+    make("details", {}, make("summary", {}, `${found.checks.filter(fine).length} further checks found nothing wrong`),
+      list(fine, marked, colour)),
   );
 }
 

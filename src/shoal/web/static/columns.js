@@ -92,7 +92,7 @@ function changed(n, parts) {
   const ordered = kind === "numeric" || kind === "date";
   for (const part of ordered ? ["values"] : ["minimum", "maximum"]) delete column[part];
   if (kind !== "date") delete column.date_format;
-  for (const part of ["decimal", "thousands"]) if (kind !== "numeric") delete column[part];
+  for (const part of ["decimal", "thousands", "unit"]) if (kind !== "numeric") delete column[part];
   if (!ordered) delete column.unreadable;
   if (!naming.includes(column.role)) delete column.pseudonym;
   for (const [part, value] of Object.entries(column)) if (value === undefined) delete column[part];

@@ -13,6 +13,7 @@ function send(file) {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams({ name: file.name });
     for (const name of ["delimiter", "encoding", "decimal", "sheet", "dates"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    if (form.elements.skip_bad_rows.checked) query.set("skip_bad_rows", "true");
     if (form.elements.typed_sheet.value && !query.has("sheet")) query.set("sheet", form.elements.typed_sheet.value);
     for (const text of form.elements.missing.value.split(",").map((each) => each.trim()).filter(Boolean)) query.append("missing", text);
     request.open("POST", `/api/tables?${query}`);

@@ -3,14 +3,17 @@ import { busy, call, clear, clock, make, show, ticked } from "./app.js";
 
 const form = document.querySelector("#promise");
 const table = form.dataset.table;
-const secrets = [...form.querySelectorAll("[data-secret]")];
 const extra = document.querySelector("#extra");
 
 /** A field of the promise itself; methods and models may have parameters of the same name. */
 const own = (name) => form.querySelector(`[name="${name}"]:not([data-parameter])`);
 
-/** What the chosen method takes k and epsilon for. */
+/** The numbers that ask for a promise each; which one it is with the chosen method; the column that it is about. */
+const shorts = [...form.querySelectorAll("[data-short]")];
 const keeps = () => form.querySelector(`[data-method="${own("method").value}"]`).dataset;
+const needs = (input) => JSON.parse(input.dataset.needs);
+const secretOf = (input) => input.closest("[data-secret]")?.dataset.secret;
+const priv = shorts.find((input) => "private" in input.dataset);
 
 /** A parameter as the API takes it; an empty one is left out. */
 function value(input) {
@@ -24,13 +27,13 @@ function value(input) {
 const parameters = (place) =>
   Object.fromEntries([...place.querySelectorAll("[data-parameter]")].map((input) => [input.name, value(input)]).filter(([, v]) => v !== undefined));
 
-/** Give the fields of a model or a method what an earlier run had there, and else what they begin with; no time limit was given where none is named. */
+/** Give the fields of a model or a method what an earlier run had there, and else what they begin with; no limit of effort was given where none is named. */
 function fill(place, given) {
   for (const input of place.querySelectorAll("[data-parameter]")) {
     const known = input.name in given;
     if (input.type === "checkbox") input.checked = known ? Boolean(given[input.name]) : input.defaultChecked;
     else if (input.tagName === "SELECT") for (const option of input.options) option.selected = known ? [given[input.name] ?? ""].flat().map(String).includes(option.value) : option.defaultSelected;
-    else input.value = known ? given[input.name] ?? "" : input.name === "time_limit" ? "" : input.defaultValue;
+    else input.value = known ? given[input.name] ?? "" : input.name === "effort" ? "" : input.defaultValue;
   }
 }
 
@@ -41,22 +44,19 @@ function gather() {
   const promises = [];
   const from = (place, promise) => { promises.push(promise); places.push(place); };
   places = [];
-  const k = value(own("k"));
-  if (k !== undefined) from(own("k").closest(".card"), { model: keeps().crowd, parameters: { k } });
-  for (const row of secrets) {
-    const attribute = row.dataset.secret;
-    const [l, t] = ["l", "t"].map((name) => value(row.querySelector(`[name=${name}]`)));
-    if (l !== undefined) from(row, { model: "distinct-l-diversity", parameters: { attribute, l } });
-    if (t !== undefined) from(row, { model: "t-closeness", parameters: { attribute, t } });
+  const kept = JSON.parse(keeps().promises);
+  for (const input of shorts) {
+    const number = value(input);
+    if (number === undefined) continue;
+    const { short } = input.dataset, model = kept[short], attribute = secretOf(input);
+    const more = Object.fromEntries(needs(input)[model].map((name) => [name, value(own(name)) ?? 0]));
+    from(input.closest("[data-secret], .card"), { model, parameters: { ...(attribute && { attribute }), [short]: number, ...more } });
   }
-  const epsilon = value(own("epsilon"));
-  const delta = keeps().epsilon === "differential-privacy" ? { delta: value(own("delta")) ?? 0 } : {};
-  if (epsilon !== undefined) from(own("epsilon").closest(".card"), { model: keeps().epsilon, parameters: { epsilon, ...delta } });
   for (const part of extra.children) from(part, { model: part.dataset.model, parameters: parameters(part) });
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
-  const account = epsilon !== undefined && own("account").value ? { account: own("account").value } : {};
+  const account = priv.value && own("account").value ? { account: own("account").value } : {};
   return { promises, method, weights, columns: form.dataset.columns, ...account };
 }
 
@@ -74,32 +74,23 @@ function arrange() {
 }
 
 function preset(input) {
-  const { k, l, t, limit } = input.dataset;
-  if (!k) return;
-  own("k").value = k;
-  secrets.forEach((row) => {
-    row.querySelector("[name=l]").value = l;
-    row.querySelector("[name=t]").value = t;
-  });
+  const { given, limit } = input.dataset;
+  if (!given) return;
+  for (const each of shorts) if (each !== priv) each.value = JSON.parse(given)[each.dataset.short] ?? "";
   for (const each of form.querySelectorAll("[name=suppression_limit]")) each.value = limit;
 }
 
 /** Fill the form with what an earlier run was asked for. */
 function restore(choice) {
   if (!choice) return;
-  for (const name of ["k", "epsilon"]) own(name).value = "";
+  for (const input of shorts) input.value = "";
   extra.replaceChildren();
-  for (const row of secrets) for (const name of ["l", "t"]) row.querySelector(`[name=${name}]`).value = "";
   form.querySelector("[name=preset][value=own]").checked = true;
   for (const { model, parameters: given } of choice.promises) {
-    const row = secrets.find((each) => each.dataset.secret === given.attribute);
-    if (["k-anonymity", "probabilistic-k-anonymity"].includes(model) && !own("k").value) own("k").value = given.k;
-    else if (["differential-privacy", "epsilon-budget"].includes(model)) {
-      own("epsilon").value = given.epsilon;
-      own("delta").value = given.delta ?? own("delta").value;
-    } else if (model === "distinct-l-diversity" && row) row.querySelector("[name=l]").value = given.l;
-    else if (model === "t-closeness" && row && Object.keys(given).length === 2) row.querySelector("[name=t]").value = given.t;
-    else add(model, given);
+    const input = shorts.find((each) => !each.value && model in needs(each) && secretOf(each) === given.attribute);
+    const told = input && [input.dataset.short, "attribute", ...needs(input)[model]];
+    if (input === undefined || (input !== priv && !Object.keys(given).every((name) => told.includes(name)))) add(model, given);
+    else for (const name of told) if (name in given && name !== "attribute") (name === input.dataset.short ? input : own(name)).value = given[name];
   }
   own("method").value = choice.method.name;
   const place = form.querySelector(`[data-method="${choice.method.name}"]`);
@@ -114,10 +105,9 @@ function mark(fields) {
   for (const [name, problems] of Object.entries(fields ?? {})) {
     const [kind, number] = name.split(".");
     const place = kind === "method" ? form.querySelector(`[data-method="${own("method").value}"]`) : places[Number(number)];
-    for (const problem of problems) {
-      const parameter = problem.match(/^`(\w+)`/)?.[1];
+    for (const { parameter, problem } of problems) {
       const input = parameter && place?.querySelector(`[name="${parameter}"]`);
-      const words = make("p", { class: "field-problem" }, ...ticked(input ? problem.replace(/^`\w+` /, "") : problem));
+      const words = make("p", { class: "field-problem" }, ...ticked(input || !parameter ? problem : `\`${parameter}\` ${problem}`));
       if (input) {
         input.setAttribute("aria-invalid", "true");
         (input.closest("label") ?? input).after(words);
@@ -140,7 +130,7 @@ async function check() {
     if (mine !== asked) return;
     for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = "";
     mark(error.fields);
-    if (keeps().private === "yes" && !own("epsilon").value) show({ problems: [`fill in epsilon: ${own("method").value} is for differential privacy`] }, place);
+    if (keeps().private === "yes" && !priv.value) show({ problems: [`fill in ${priv.name}: ${own("method").value} is for differential privacy`] }, place);
     else if (error.fields) show({ problems: ["something above is not right yet"] }, place);
     else show(error, place);
   }
@@ -149,10 +139,11 @@ async function check() {
 let timer;
 form.addEventListener("input", (event) => {
   const all = event.target.dataset.all;
-  if (all) for (const row of secrets) row.querySelector(`[name=${all}]`).value = event.target.value;
+  if (all) for (const input of shorts) if (input.dataset.short === all) input.value = event.target.value;
   if (event.target.name === "preset") preset(event.target);
-  else if (["k", "l", "t", "suppression_limit"].includes(event.target.name)) form.querySelector("[name=preset][value=own]").checked = true;
-  if (event.target === own("epsilon") && (keeps().private === "yes") !== Boolean(event.target.value)) own("method").value = event.target.value ? "truthful" : own("method").dataset.default;
+  else if ("short" in event.target.dataset || event.target.name === "suppression_limit") form.querySelector("[name=preset][value=own]").checked = true;
+  const { default: usual, defaultPrivate } = own("method").dataset;
+  if (event.target === priv && (keeps().private === "yes") !== Boolean(priv.value)) own("method").value = priv.value ? defaultPrivate : usual;
   arrange();
   document.querySelector("#cost").textContent = "";
   clearTimeout(timer);

@@ -9,7 +9,7 @@ const verified = document.querySelector("[data-verify-now]");
 if (verified) {
   call("GET", verified.dataset.verifyNow).then((found) => {
     verified.className = found.passed ? "good" : "bad";
-    verified.textContent = found.passed ? "Verified now: the release keeps every promise of its certificate." : "NOT verified: see below.";
+    verified.textContent = found.passed ? `${found.verdict} (checked just now)` : "NOT verified: see below.";
     if (!found.passed) showVerification(found);
   }).catch((error) => show(error));
 }

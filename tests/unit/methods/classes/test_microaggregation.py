@@ -10,10 +10,11 @@ import shoal
 from reference import microaggregation as reference
 from shoal.errors import ParameterError
 from shoal.hierarchies import Concepts
+from shoal.mechanisms import SYSTEM
 from shoal.methods.classes import HeldRecords, Space, _blocks, mdav, quasi_identifiers, standardize
 from shoal.methods.classes import _microaggregation as module
-from shoal.methods.classes._blocks import Blocked
 from shoal.methods.classes._microaggregation import Averaged, Compared
+from shoal.methods.classes._steps import Blocked
 from shoal.methods.classes._swap import Ranked
 from shoal.models import KAnonymity
 from shoal.schema import Attribute, Kind, Role, Schema
@@ -44,14 +45,14 @@ def _numbers(rows: int = 60) -> dict[str, list[Any]]:
 def test_numbers_are_clustered_as_mdav_does_on_z_scores() -> None:
     columns = _numbers()
     wanted = reference.mdav(standardize(np.array(list(columns.values()), dtype=float).T).tolist(), 4)
-    found = shoal.Mdav().classify(_people(**columns), [KAnonymity(4)])
+    found = shoal.Mdav().classify(_people(**columns), [KAnonymity(4)], SYSTEM)
     assert found.partition.labels.tolist() == wanted
 
 
 def test_v_mdav_is_that_of_the_reference() -> None:
     columns = _numbers()
     points = standardize(np.array(list(columns.values()), dtype=float).T).tolist()
-    found = shoal.VMdav(gamma=1.1).classify(_people(**columns), [KAnonymity(4)])
+    found = shoal.VMdav(gamma=1.1).classify(_people(**columns), [KAnonymity(4)], SYSTEM)
     assert found.partition.labels.tolist() == reference.vmdav(points, 4, 1.1)
 
 
@@ -62,14 +63,15 @@ def test_categories_are_clustered_by_semantic_distance() -> None:
     people = _people(town=names, age=ages.tolist())
     present, codes = np.unique(towns, return_inverse=True)
     space = Space.of(standardize(ages[:, None]), codes[:, None], [Concepts.flat(len(present))])
-    found = shoal.Mdav().classify(people, [KAnonymity(3)]).partition
+    found = shoal.Mdav().classify(people, [KAnonymity(3)], SYSTEM).partition
     assert found.same_clusters(mdav(space, 3))
 
 
 def test_a_weight_makes_an_attribute_count_more() -> None:
     columns = _numbers()
     light, heavy = (
-        shoal.Mdav().classify(_people(weight, 1.0, **columns), [KAnonymity(4)]).partition for weight in (1.0, 100.0)
+        shoal.Mdav().classify(_people(weight, 1.0, **columns), [KAnonymity(4)], SYSTEM).partition
+        for weight in (1.0, 100.0)
     )
     ages = np.array(columns["age"])
     spread = [sum(float(np.ptp(ages[rows])) for rows in found.clusters()) for found in (light, heavy)]
@@ -80,7 +82,7 @@ def test_large_tables_are_clustered_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     people = _people(**_numbers(200))
     monkeypatch.setattr(module, "LEAST_BLOCK", 20)
     monkeypatch.setattr(_blocks, "LEAST_BLOCK", 20)
-    found = shoal.Mdav(block=50).classify(people, [KAnonymity(4)])
+    found = shoal.Mdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
     assert 4 <= found.partition.sizes.min() <= found.partition.sizes.max() <= 7
     (event,) = (event for event in found.events if isinstance(event, Blocked))
     assert event.blocks >= 4
@@ -91,18 +93,21 @@ def test_large_tables_are_clustered_in_blocks(monkeypatch: pytest.MonkeyPatch) -
 def test_v_mdav_runs_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     people = _people(**_numbers(200))
     monkeypatch.setattr(module, "LEAST_BLOCK", 20)
-    found = shoal.VMdav(block=50).classify(people, [KAnonymity(4)])
+    found = shoal.VMdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
     assert found.partition.sizes.min() >= 4
     assert found.partition.sizes.max() <= 50
     (event,) = (event for event in found.events if isinstance(event, Blocked))
     assert not event.repaired
-    never = shoal.VMdav(block=0).classify(people, [KAnonymity(4)])
+    never = shoal.VMdav(block=0).classify(people, [KAnonymity(4)], SYSTEM)
     assert not any(isinstance(event, Blocked) for event in never.events)
 
 
 def test_integers_beyond_what_a_double_holds_are_rounded() -> None:
     people = _people(number=[2**60 + 1, 2**60 + 3, 5, 6])
-    assert shoal.Mdav().classify(people, [KAnonymity(2)]).partition.labels.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    assert shoal.Mdav().classify(people, [KAnonymity(2)], SYSTEM).partition.labels.tolist() in (
+        [0, 0, 1, 1],
+        [1, 1, 0, 0],
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def test_a_release_says_whose_privacy_it_is_and_verifies(
     made.write(tmp_path / "release")
     checks = {each.subject: each for each in shoal.verify(tmp_path / "release").checks}
     assert all(each.passed for each in checks.values())
-    assert not checks[f"{promise.model}, unit"].shown
+    assert "no file can show" in checks[f"{promise.model}, unit"].detail
+    assert [check.shown for check in checks.values() if check.promise] == [False]
 
 
 @pytest.mark.parametrize("records", [1, 2, 5])

@@ -207,4 +207,4 @@ def test_a_forged_aggregate_and_a_forged_step_fail(tmp_path: Path) -> None:
         file["bytes"] = (folder / file["name"]).stat().st_size
         file["sha256"] = hashlib.sha256((folder / file["name"]).read_bytes()).hexdigest()
     (folder / "certificate.json").write_text(json.dumps(certificate))
-    assert any(check.subject == "aggregates" and not check.passed for check in shoal.verify(folder).checks)
+    assert any(check.subject == "step aggregated" and not check.passed for check in shoal.verify(folder).checks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 import shoal
 from shoal import methods
 from shoal.errors import Exhausted, ParameterError
-from shoal.guarantees import Event
+from shoal.methods.steps import KINDS
 from shoal.tables import _encode, encode
 from shoal.tables._duckdb import DuckDBEngine
 
@@ -199,8 +200,10 @@ def test_every_recoding_keeps_its_promise_says_what_it_left_out_and_is_verified(
     release.write(tmp_path / "release")
     assert shoal.verify(tmp_path / "release").passed
     assert "Looked only at releases with " in (tmp_path / "release" / "summary.txt").read_text()
+    # not as a part of a fingerprint
+    different = re.compile(rf"\b{len(people.drop_duplicates())}\b")
     assert not any(
-        str(len(people.drop_duplicates())) in (tmp_path / "release" / file).read_text()
+        different.search((tmp_path / "release" / file).read_text())
         for file in ("certificate.json", "summary.txt", "report.html")
     )
 
@@ -212,7 +215,7 @@ def test_a_release_at_levels_that_it_says_it_never_looked_at_is_refused(people, 
     certificate = json.loads(file.read_text())
     (step,) = [each for each in certificate["steps"] if each["step"] == "coarsened"]
     step["levels"] = [level + 2 for level in step["levels"]]
-    step["description"] = Event.from_json(step).describe()
+    step["description"] = KINDS["coarsened"].from_fields(step).describe()
     file.write_text(json.dumps(certificate))
     assert not shoal.verify(tmp_path / "release").passed
 

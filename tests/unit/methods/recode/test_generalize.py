@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from shoal.errors import Cancelled, ParameterError, RequirementError
 from shoal.methods.base import Watch
 from shoal.methods.recode import Generalize
 from shoal.methods.recode._any_time import BranchAndBound
+from shoal.methods.recode._effort import Effort
 from shoal.methods.recode._judge import Limits
 from shoal.methods.recode._lattice import Lattice
 from shoal.models import DistinctLDiversity, EntropyLDiversity, KAnonymity
@@ -170,15 +170,16 @@ def test_a_limit_on_steps_leaves_a_gap() -> None:
     assert "the gap is at most" in found.explain()
 
 
-def test_a_time_limit_is_heeded() -> None:
-    found = Generalize(suppression_limit=0, time_limit=1e-9).recode(FOUR, [KAnonymity(4)])
+@pytest.mark.parametrize("limit", ["effort", "time_limit"])
+def test_a_limit_is_heeded(limit: str) -> None:
+    found = Generalize(suppression_limit=0, **{limit: 1e-9}).recode(FOUR, [KAnonymity(4)])
     assert found.bound <= found.value
 
 
 def test_boxes_that_wait_to_be_entered_are_kept_when_time_is_over() -> None:
     objective = InformationLoss().objective(FOUR)
     lattice = Lattice(FOUR, objective.tables)
-    search = BranchAndBound(lattice, objective, [KAnonymity(4)], Limits(0, deadline=-math.inf), Watch())
+    search = BranchAndBound(lattice, objective, [KAnonymity(4)], Limits(0, effort=Effort(0)), Watch())
     search._enter(0.0, lattice.bottom, lattice.top)
     search._enter(0.25, lattice.bottom, (1, 1))
     found = search.run()
@@ -193,6 +194,7 @@ def test_boxes_that_wait_to_be_entered_are_kept_when_time_is_over() -> None:
         ({"suppression_limit": 1.5}, r"`suppression_limit` of `Generalize` must be in \[0, 1\]; got 1.5"),
         ({"suppression_limit": "much"}, "`suppression_limit`"),
         ({"suppression_limit": "1/0"}, "`suppression_limit`"),
+        ({"effort": 0.0}, "`effort`"),
         ({"time_limit": 0.0}, "`time_limit`"),
         ({"steps": 0}, "`steps`"),
         ({"quality": "lost"}, "no quality measure `lost`"),

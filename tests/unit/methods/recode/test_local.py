@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -167,6 +165,7 @@ def test_wrong_parameters_are_refused(method: type[Recode], parameters: dict[str
 @pytest.mark.parametrize(
     ("method", "name"),
     [
+        (Subtree, "effort"),
         (Subtree, "time_limit"),
         (Generalize, "cells"),
         (Iterate, "first_price"),
@@ -187,12 +186,13 @@ def test_what_is_no_table_is_refused_where_one_is_asked_for(name: str) -> None:
         Generalize(**{name: 5})
 
 
-@pytest.mark.parametrize("method", [Specialize(time_limit=20), Mondrian(time_limit=20)], ids=repr)
-def test_no_nodes_are_compared_when_time_is_over(method: Recode, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = iter([0.0, 0.0])  # the start, and how much is left for the draft
-    monkeypatch.setattr(_local, "time", SimpleNamespace(monotonic=lambda: next(seen, 21.0)))
+@pytest.mark.parametrize("limit", ["effort", "time_limit"])
+@pytest.mark.parametrize("method", [Specialize, Mondrian])
+def test_no_nodes_are_compared_when_the_limit_is_reached(
+    method: type[Recode], limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_local.LocalTask, "full_domain", lambda *_, **__: pytest.fail("the time was over"))
-    found = method.recode(table(AGE, ALL), [KAnonymity(4)])
+    found = method(**{limit: 1e-9}).recode(table(AGE, ALL), [KAnonymity(4)])
     assert np.bincount(found.recoding.classes).min() >= 4
     assert "is not proved" in found.explain()
 

@@ -217,8 +217,8 @@ def test_the_score_of_listed_cells_counts_those_without_records() -> None:
     counts = np.zeros(16, dtype=np.int64)
     counts[0] = 40
     expected = Expected(40.0, [np.array([40.0, 0, 0, 0]), np.array([20.0, 20.0, 0, 0])])
-    # 40 in a cell where 20 are expected, none where 20 are: 40 less the price of 16 cells
-    assert _scores(counts, expected, Noise(5, Fraction(4)), counted=True)[0] == 40 - 16
+    # 40 in a cell where 20 are expected, none where 20 are: 40 less a quarter of the noise for each of 16 cells
+    assert _scores(counts, expected, Noise(5, Fraction(4)), counted=True)[0] == 40 - 7
     # trimming would hide none of the 40: 40 - 20 less the noise
     assert _scores(counts, expected, Noise(5, Fraction(4)), counted=False)[0] == 20 - 2
 

@@ -24,6 +24,7 @@ from pyarrow.csv import read_csv
 import shoal
 from forgeries import forger
 from reference.noise import QuickSource
+from shoal import methods
 from shoal.errors import DataError, InputError, ParameterError, PlanError, RequirementError
 from shoal.guarantees import CERTIFICATE
 from shoal.methods.truthful import HIDDEN, _scores, read_hidden
@@ -82,6 +83,13 @@ def test_a_small_epsilon_is_not_spread_over_many_pairs(epsilon: str, pairs: int 
     # a release says which pairs it has, by whatever rule their number was found
     made = replace(method, pairs=None, chosen=tuple({f"c{i}": 0, f"c{i + 1}": 0} for i in range(5)))
     assert made.split(schema, private).pairs == 5
+
+
+def test_a_promise_about_classes_is_refused_before_anything_is_paid(people: shoal.Table) -> None:
+    assert people.schema is not None
+    promises = (shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), shoal.KAnonymity(3))
+    with pytest.raises(PlanError, match="no promise about classes, such as `KAnonymity`"):
+        shoal.Plan(schema=people.schema, models=promises, method=shoal.TruthfulTables())
 
 
 def test_a_release_without_any_record_is_refused(people: shoal.Table) -> None:
@@ -244,7 +252,7 @@ def test_days_whole_numbers_and_missing_values_are_counted_and_what_is_not_liste
     assert ("2.5", "red") not in both
     estimates = shoal.estimate(folder, size=5000)
     assert estimates.count(weight="2.5").value == pytest.approx((weight == 2.5).sum(), rel=0.1)
-    assert estimates.records().value == pytest.approx(rows, rel=0.05)
+    assert estimates.total().value == pytest.approx(rows, rel=0.05)
 
 
 def _mixed(rows: int, **column: object) -> tuple[pa.Table, shoal.Attribute]:
@@ -306,7 +314,7 @@ def test_whatever_the_schema_lists_of_a_column_releases_verify_and_count_all_rec
     folder = release.write(tmp_path / "release")
     estimates = shoal.estimate(folder, size=5000)
     truth = np.count_nonzero(np.array(table["sex"].to_pylist()) == "f")
-    assert estimates.records().value == pytest.approx(3000, abs=200)
+    assert estimates.total().value == pytest.approx(3000, abs=200)
     assert estimates.count(sex="f").value == pytest.approx(truth, abs=150)
 
 
@@ -458,7 +466,7 @@ def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_a
     schema = shoal.Schema(attributes=tuple(attributes))
     table = shoal.read(pa.table({name: ["a", "b"] * 10 for name in names})).with_schema(schema)
     plan = shoal.Plan(schema=schema, models=(PRIVATE,), method=shoal.TruthfulTables(tables="pairs+joint"))
-    with pytest.raises(DataError, match="all 21 columns has too many"):
+    with pytest.raises(ParameterError, match="all 21 columns has too many"):
         plan.run(table, source=Untouched(1))
 
 
@@ -547,3 +555,13 @@ def test_a_table_that_shows_nobody_is_released_as_it_is(people: shoal.Table, tmp
     assert shoal.verify(folder).passed
     estimates = shoal.estimate(folder, size=1000)
     assert abs(estimates.count(ill="yes").value + estimates.count(ill="no").value - 4000) < 2000
+
+
+def test_many_columns_are_released_as_tables_of_pairs_by_default():
+    private = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6")
+    columns = tuple(shoal.Attribute(name=f"c{n}", role="quasi-identifier") for n in range(5))
+    many, few = shoal.Schema(attributes=columns), shoal.Schema(attributes=columns[:4])
+    assert methods.default([private], schema=many).name == "truthful-tables"
+    assert methods.default([private], schema=few).name == "truthful"
+    shared = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6", search_share="0.1")
+    assert methods.default([shared], schema=many).name == "truthful"

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
+import shoal
 from reference import truthful as reference
 from reference.truthful import Cell, Column, Record
-from shoal.errors import DataError, ParameterError
+from shoal.errors import ParameterError, PlanError
+from shoal.hierarchies import build
 from shoal.mechanisms import SeededSource
 from shoal.methods.truthful._operators import Operator
 from shoal.methods.truthful._scores import Granularity
 from shoal.methods.truthful._survival import SCALE
-from shoal.methods.truthful._trees import _Drawing, _weight, draw_tree
+from shoal.methods.truthful._trees import _Drawing, _weight, _width, draw_tree
 
 HALF = Fraction(1, 2)
 FLAT = Column(((0, 1), (0, 0)))
@@ -149,7 +154,36 @@ def test_the_weight_spends_no_more_than_the_budget() -> None:
         _weight(made, Fraction(1, 2**31), 32)
 
 
-def test_too_many_values_for_64_bits_are_refused() -> None:
-    five = Column((tuple(range(5)), (0,) * 5))
-    with pytest.raises(DataError, match="full-domain"):
-        draw_tree(score([(1,) * 22], [five] * 22), Fraction(1), SeededSource(1))
+def test_the_schema_alone_decides_whether_a_tree_has_too_many_values() -> None:
+    """Three columns of numbers may have as many values as records; whether they do, one record could tell."""
+    bounds = shoal.Domain(minimum=0, maximum=1000)
+    ages = shoal.Attribute(
+        name="a", role="quasi-identifier", kind="numeric", domain=bounds, hierarchy=shoal.Intervals(widths=(10, 100))
+    )
+    schema = shoal.Schema(attributes=tuple(replace(ages, name=name) for name in "abc"))
+    wanted = shoal.DifferentialPrivacy(epsilon=1, delta="1e-3")
+
+    def plan(**options: object) -> shoal.Plan:
+        method = shoal.Truthful(scheme="multi-dimensional", **options)  # type: ignore[arg-type]
+        return shoal.Plan(schema=schema, models=(wanted,), method=method)
+
+    with pytest.raises(PlanError, match="84 bits"):
+        plan()
+    with pytest.raises(PlanError, match="84 bits"):
+        shoal.Plan(schema=schema, models=(wanted,), method=shoal.TruthfulTables(tables="pairs+joint"))
+    plan(levels={"a": 1})
+    shoal.Plan(schema=schema, models=(wanted,), method=shoal.Truthful())
+
+
+def test_no_table_needs_more_bits_than_its_schema_says() -> None:
+    bounds = shoal.Domain(minimum=-3.5, maximum=1000)
+    for widths, origin, top in [((10, 100), 0, None), ((0.3, 600), 2, 900), ((7, 14), -3, 5)]:
+        rule = shoal.Intervals(widths=widths, origin=origin, top=top)
+        column = shoal.Attribute(name="a", role="quasi-identifier", kind="numeric", domain=bounds, hierarchy=rule)
+        made = build(column, pa.array(np.linspace(-3.5, 1000, 50_000)), missing=True)
+        for level in (1, 2, 3):
+            bits = _width(column, shoal.Schema(attributes=(column,)), level)
+            assert len(made.labels[level]) <= 2**bits
+    days = shoal.Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 12, 31))
+    column = shoal.Attribute(name="a", role="quasi-identifier", kind="date", domain=days)
+    assert _width(column, shoal.Schema(attributes=(column,)), 0) == 9

@@ -1,0 +1,246 @@
+"""NIST's measure of files: k-marginal, propensity, unique matches, inconsistencies, beside processor seconds.
+
+Data: the *Diverse Communities Data Excerpts* (national, Massachusetts) in the folder ``nist`` of ``SHOAL_DATA``. Tool:
+``sdnist`` in an environment of its own, since it pins old libraries; ``SHOAL_SDNIST`` names its Python. Without it, the
+k-marginal alone is printed, computed here by the definition of the tool (2.4): the tables of all pairs of columns but
+PUMA and INDP, by PUMA where that is there, and numbers in twenty bands of the excerpt. MST and AIM are those of
+`synthetic.py`; they run where ``SHOAL_PEERS`` is set, and files that are there are measured in any case.
+
+Settings, fixed beforehand: every domain is NIST's published schema; ages have intervals of 5, 10, 20 years; the rules
+of `impossible` are what NIST's data dictionary says of "N" and what everybody knows; density and industry category
+are derived. (Their public lists are not at hand, so they are read off the excerpt: a value for every code.) Delta is
+1e-5. Everything else is the program's default. Arguments choose rows, as in ``nist.py national demographic``.
+"""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.csv as pc
+
+import shoal
+import synthetic
+
+DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "nist"
+SDNIST = os.environ.get("SHOAL_SDNIST")
+FILES = {"national": ("national2019", "NATIONAL", "national"), "ma": ("ma2019", "MA", "massachusetts")}
+FEATURES = {
+    "demographic": ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"],
+    "family": ["PUMA", "AGEP", "SEX", "MSP", "HISP", "RAC1P", "NOC", "NPF", "OWN_RENT", "PINCP_DECILE", "POVPIP"],
+    "industry": ["PUMA", "SEX", "MSP", "HISP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "PINCP_DECILE"],
+    "all": [],
+}
+EPSILONS = tuple(os.environ.get("SHOAL_EPSILONS", "0.1 1 10").split())
+CROWDS = tuple(map(int, os.environ.get("SHOAL_CROWDS", "6 12").split()))
+#: Columns that the tool puts into bands.
+NUMBERS = ("AGEP", "POVPIP", "PINCP", "PWGTP", "WGTP")
+IMPOSSIBLE = (
+    [f"AGEP < 15 and {name} is not missing" for name in ("MSP", "PINCP", "PINCP_DECILE", "INDP")]
+    + ["AGEP < 15 and DVET is not missing", "AGEP < 15 and EDU in (8, 9, 10, 11, 12)"]
+    + [f"AGEP >= 15 and {name} is missing" for name in ("MSP", "PINCP", "PINCP_DECILE")]
+    + ["AGEP < 3 and EDU is not missing", "AGEP >= 3 and EDU is missing", "AGEP < 5 and EDU in (5, 6, 7)"]
+    + ["MSP is missing and PINCP_DECILE is not missing", "MSP is not missing and PINCP_DECILE is missing"]
+    + ["AGEP < 5 and DPHY in (1, 2)", "AGEP < 5 and DREM in (1, 2)"]
+    + ["AGEP >= 5 and DPHY is missing", "AGEP >= 5 and DREM is missing"]
+    + ["HOUSING_TYPE != 1 and OWN_RENT != 0", "HOUSING_TYPE = 1 and OWN_RENT = 0"]
+    + ["HOUSING_TYPE != 1 and NPF is not missing", "HOUSING_TYPE != 1 and NOC is not missing"]
+    + [
+        "HOUSING_TYPE = 1 and NOC is missing",
+        "OWN_RENT = 0 and NPF is not missing",
+        "OWN_RENT = 0 and NOC is not missing",
+    ]
+)
+DERIVED = {"DENSITY": "PUMA", "INDP_CAT": "INDP"}
+#: Peers on the national excerpt, demographic columns, as NIST published them: k-marginal, propensity, unique matches.
+PUBLISHED = {
+    "AIM, epsilon 1": (976, 0.002, "14.1 %", "4.4 %"),
+    "MST, epsilon 1": (958, 0.005, "12.5 %", "9.2 %"),
+    "sdcMicro local suppression, k = 6": (907, 0.018, "47.4 %", "0 %"),
+}
+
+
+def records(file: str) -> list[dict[str, str]]:
+    with (DATA / f"{file}.csv").open(encoding="utf-8") as source:
+        return list(csv.DictReader(source))
+
+
+def schema_text(file: str, columns: list[str], rows: list[dict[str, str]]) -> str:
+    described = json.loads((DATA / f"{file}.json").read_text(encoding="utf-8"))["schema"]
+    derived = {name: source for name, source in DERIVED.items() if {name, source} <= {*columns}}
+    rules = [rule for rule in IMPOSSIBLE if {word for word in rule.split() if word.isupper()} <= {*columns}]
+    lines = [f"impossible = {json.dumps(rules)}" if rules else "", ""]
+    for name in columns:
+        lines += [f"[columns.{name}]"]
+        if name in derived:
+            pairs = {row[derived[name]]: row[name] for row in rows if row[derived[name]] != "N"}
+            values = ", ".join(f"{json.dumps(value)} = {json.dumps(label)}" for value, label in pairs.items())
+            lines += ['role = "drop"', f'derived = {{ from = "{derived[name]}", values = {{ {values} }} }}', ""]
+            continue
+        lines += ['role = "quasi-identifier"', 'missing_values = ["N"]']
+        entry = described[name]
+        if name == "AGEP":
+            lines += ['kind = "numeric"', "minimum = 0", "maximum = 99", "hierarchy = { intervals = [5, 10, 20] }"]
+        elif "values" in entry:
+            values = [str(value) for value in entry["values"] if str(value) != "N"]
+            if name in ("EDU", "PINCP_DECILE", "NOC", "NPF"):
+                lines += ['kind = "ordinal"', f"values = {json.dumps(sorted(values, key=int))}"]
+            else:
+                lines += [f"values = {json.dumps(values)}"]
+        else:
+            lines += ['kind = "numeric"', f"minimum = {entry['min']}", f"maximum = {entry['max']}"]
+            width = max(1, round((entry["max"] - entry["min"]) / 100))
+            lines += [f"hierarchy = {{ intervals = [{width}, {5 * width}, {25 * width}] }}"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def releases(table: shoal.Table, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Make every release and the file of records that analysts get of it."""
+    for epsilon in EPSILONS:
+        private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5")
+        release = shoal.anonymize(table, private, method=shoal.TruthfulTables()).write(folder / f"tables-{epsilon}")
+        path = folder / f"tables-{epsilon}.csv"
+        shoal.estimate(release).write_records(path)
+        yield f"truthful-tables, epsilon {epsilon}", path
+    for k in CROWDS:
+        for method in (shoal.Mdav(), shoal.Specialize()):
+            name = f"{method.name}-{k}"
+            release = shoal.anonymize(table, shoal.KAnonymity(k), method=method).write(folder / name)
+            path = folder / f"{name}.csv"
+            shoal.released(release).write_concrete(path)
+            yield f"{method.name}, k = {k}", path
+
+
+def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, Path, float]]:
+    """Return the files of synthetic records that there are, or can be made, with the seconds that they took."""
+    label = "NIST" if (file, feature) == ("national", "demographic") else f"{file}-{feature}"
+    rows = pc.read_csv(
+        folder / "excerpt.csv", convert_options=pc.ConvertOptions(strings_can_be_null=False, null_values=[])
+    )
+    for epsilon, name in itertools.product(EPSILONS, synthetic.NAMES):
+        made = synthetic.synthetic(label, rows, name, epsilon=epsilon, delta="1e-5", seed=0)
+        if made is not None:
+            yield f"{name} of dpmm, epsilon {epsilon}", *made
+
+
+def scores(path: Path, file: str, columns: list[str], root: Path) -> tuple[object, ...]:
+    if SDNIST is None:
+        return (round(k_marginal(path, file, columns)),)
+    name = FILES[file][1]
+    subprocess.run(
+        [SDNIST, "-m", "sdnist.report", str(path), name, "--data-root", str(root)],
+        check=True,
+        cwd=path.parent,
+        capture_output=True,
+    )
+    newest = max((path.parent / "reports").glob("*/report.json"), key=lambda each: each.stat().st_mtime)
+    report = json.loads(newest.read_text(encoding="utf-8"))
+    groups = [float(each["Percent Records Inconsistent"]) for each in report["inconsistencies"]["summary"]]
+    return (
+        report["k_marginal"]["k_marginal_synopsys"]["k_marginal_score"],
+        round(report["propensity mean square error"]["pmse_score"], 4),
+        f"{report['unique_exact_matches']['percent records matched in target data']} %",
+        f"{max(groups)} %",
+    )
+
+
+def k_marginal(path: Path, file: str, columns: list[str]) -> float:
+    """Return 1,000 times the mean overlap of all tables, as the tool does; it cuts off decimals."""
+    with path.open(encoding="utf-8") as source:
+        made = list(csv.DictReader(source))
+    truth = records(FILES[file][0])
+    bands = {name: _bands(truth, name) for name in NUMBERS if name in columns}
+
+    def shares(rows: list[dict[str, str]], names: tuple[str, ...]) -> dict[tuple[str, ...], float]:
+        cells = Counter(tuple(_band(row[name], bands.get(name)) for name in names) for row in rows)
+        return {cell: count / len(rows) for cell, count in cells.items()}
+
+    of_all = ("PUMA",) if "PUMA" in columns else ()
+    distances = []
+    for pair in itertools.combinations([name for name in columns if name not in ("PUMA", "INDP")], 2):
+        one, other = shares(truth, of_all + pair), shares(made, of_all + pair)
+        distances.append(sum(abs(one.get(cell, 0) - other.get(cell, 0)) for cell in {*one, *other}))
+    return 1000 * (2 - sum(distances) / len(distances)) / 2
+
+
+def _bands(rows: list[dict[str, str]], name: str) -> list[float]:
+    """Return the largest number of each of twenty bands of the excerpt; 501 and more of POVPIP are one value."""
+    numbers = sorted(float(row[name]) for row in rows if row[name] != "N" and (name, row[name]) != ("POVPIP", "501"))
+    largest: dict[int, float] = {}
+    for number, group in itertools.groupby(enumerate(numbers, start=1), key=lambda pair: pair[1]):
+        ranks = [rank for rank, _ in group]
+        share = (ranks[0] + ranks[-1]) / 2 / len(numbers)
+        largest[min(int(20 * share), 19)] = number
+    return sorted(largest.values())
+
+
+def _band(value: str, bands: list[float] | None) -> str:
+    return value if bands is None or value == "N" else str(bisect.bisect_left(bands[:-1], float(value)))
+
+
+def target_root(folder: Path) -> Path:
+    """Lay the data out as the tool expects them."""
+    root = folder / "diverse_communities_data_excerpts"
+    for file, _, place in FILES.values():
+        (root / place).mkdir(parents=True)
+        for ending in ("csv", "json"):
+            (root / place / f"{file}.{ending}").write_bytes((DATA / f"{file}.{ending}").read_bytes())
+    dictionary = json.loads((DATA / "data_dictionary.json").read_text(encoding="utf-8"))
+    labels = {
+        name: {code: {"name": str(label)} for code, label in entry.get("values", {}).items()}
+        for name, entry in dictionary.items()
+    }
+    (root / "data_dictionary.json").write_text(json.dumps(dictionary), encoding="utf-8")
+    (root / "mappings.json").write_text(json.dumps(labels), encoding="utf-8")
+    (root / "config.json").write_text("{}", encoding="utf-8")
+    return root
+
+
+def main() -> None:
+    chosen = {*sys.argv[1:]}
+    for file, feature in itertools.product(FILES, FEATURES):
+        if (chosen & {*FILES} and file not in chosen) or (chosen & {*FEATURES} and feature not in chosen):
+            continue
+        rows = records(FILES[file][0])
+        columns = FEATURES[feature] or list(rows[0])
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            root = target_root(folder)
+            with (folder / "excerpt.csv").open("w", encoding="utf-8", newline="") as target:
+                writer = csv.DictWriter(target, columns, extrasaction="ignore")
+                writer.writeheader()
+                writer.writerows(rows)
+            (folder / "schema.toml").write_text(schema_text(FILES[file][0], columns, rows), encoding="utf-8")
+            table = shoal.read(folder / "excerpt.csv", schema=folder / "schema.toml")
+            print(f"{file}, {feature}: {len(rows):,} records, {len(columns)} columns")
+            print("  k-marginal, propensity, unique exact matches, inconsistent (worst group), CPU s")
+            before = _spent()
+            for name, path in releases(table, folder):
+                spent = _spent() - before
+                print(f"  {name:<36}", *scores(path, file, columns, root), f"{spent:.0f} s", flush=True)
+                before = _spent()
+            for name, path, spent in peers(file, feature, folder):
+                print(f"  {name:<36}", *scores(path, file, columns, root), f"{spent:.0f} s", flush=True)
+        if (file, feature) == ("national", "demographic"):
+            for name, figures in PUBLISHED.items():
+                print(f"  {name + ' (published by NIST)':<36}", *figures)
+
+
+def _spent() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()

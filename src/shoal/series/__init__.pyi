@@ -1,0 +1,32 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._crowds import Leavers as Leavers
+from ._crowds import State as State
+from ._crowds import divide_crowds as divide_crowds
+from ._crowds import joint_crowds as joint_crowds
+from ._crowds import smallest_crowd as smallest_crowd
+from ._folder import ReleaseEntry as ReleaseEntry
+from ._people import BEFORE as BEFORE
+from ._people import CLASS as CLASS
+from ._people import CROWD as CROWD
+from ._people import KEY as KEY
+from ._people import STATE as STATE
+from ._people import VALUE as VALUE
+from ._people import Continuation as Continuation
+from ._people import entry_of as entry_of
+from ._people import places_of as places_of
+from ._promise import UNCHECKED as UNCHECKED
+from ._promise import SeriesKAnonymity as SeriesKAnonymity
+from ._secrets import broken_crowds as broken_crowds
+from ._secrets import diversities as diversities
+from ._secrets import unsupported_models as unsupported_models
+from ._series import Series as Series
+from ._shown import CROWD_LIST as CROWD_LIST
+from ._shown import CROWDS as CROWDS
+from ._shown import ShownCrowd as ShownCrowd
+from ._shown import crowd_list as crowd_list
+from ._shown import read_crowd_list as read_crowd_list
+from ._shown import read_crowds as read_crowds
+from ._shown import write_crowd_list as write_crowd_list
+from ._shown import write_crowds as write_crowds
+from ._steps import Continued as Continued

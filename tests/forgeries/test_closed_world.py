@@ -1,0 +1,172 @@
+"""What a forger might add to a release beside its values: bytes, rows, files and notations that nobody looks at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from forgeries import forger
+from forgeries import test_forgeries as folders
+from forgeries import test_values as values
+from golden.artefacts import release
+from golden.cases import CASES
+from shoal.folder import OUR_VERIFIER, VERIFIER
+
+NOTE = "somebody lives here"
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    made, _ = release(CASES["generalize, files"], folder)
+    return made.write(folder / "release", csv=True)
+
+
+def _refit(folder: Path, *, listing: tuple[str, ...] = ()) -> None:
+    """Let the fingerprints fit, in the notation of the certificate."""
+    content = forger.read(folder)
+    for name in listing:
+        content["files"].append({"name": name, "sha256": "", "bytes": 0})
+    content["files"].sort(key=lambda entry: str(entry["name"]))
+    for entry in content["files"]:
+        found = forger.fingerprint(folder / entry["name"], entry["name"])
+        entry |= {"sha256": found.sha256, "bytes": found.bytes}
+    (folder / "certificate.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _text(name: str, change: Callable[[str], str]) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        found = next(folder.glob(name))
+        text = found.read_bytes().decode()
+        assert change(text) != text
+        found.write_bytes(change(text).encode())
+        if name != "certificate.json":
+            _refit(folder)
+
+    return forge
+
+
+def _added(name: str, content: str) -> Callable[[Path], None]:
+    def forge(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+        _refit(folder, listing=(name,))
+
+    return forge
+
+
+def _hierarchy_of_an_identifier(folder: Path) -> None:
+    (folder / "hierarchies" / "9-diagnosis.csv").write_text("cold;*\nflu;*\n", encoding="utf-8")
+    path = folder / forger.PLAN
+    text = path.read_text(encoding="utf-8")
+    head, found, rest = text.partition("[columns.diagnosis]\n")
+    assert found
+    rest = rest[rest.index("\n\n") :] if "\n\n" in rest else ""
+    path.write_text(
+        f'{head}{found}role = "drop"\nhierarchy = {{ file = "hierarchies/9-diagnosis.csv" }}\n{rest}', encoding="utf-8"
+    )
+    _refit(folder, listing=("hierarchies/9-diagnosis.csv",))
+
+
+def _parquet_as_another_engine(folder: Path) -> None:
+    rows = pq.read_table(folder / "data.parquet")
+    pq.write_table(rows, folder / "data.parquet", store_schema=False, compression="zstd")
+    _refit(folder)
+
+
+FORGERIES: dict[str, Callable[[Path], None]] = {
+    "a blank in the certificate": _text("certificate.json", lambda text: text.replace("{\n", "{ \n", 1)),
+    "a certificate on one line": _text("certificate.json", lambda text: json.dumps(json.loads(text)) + "\n"),
+    "a certificate with tabs": _text("certificate.json", lambda text: json.dumps(json.loads(text), indent="\t") + "\n"),
+    "no line feed at the end": _text("certificate.json", lambda text: text.rstrip()),
+    "letters spelt as codes": _text("certificate.json", lambda text: text.replace("shoal-c", "\\u0073hoal-c", 1)),
+    "fields in another order": _text(
+        "certificate.json", lambda text: json.dumps(dict(reversed(json.loads(text).items())), indent=2) + "\n"
+    ),
+    "a number with a point": _text("certificate.json", lambda text: text.replace('"version": 1,', '"version": 1.0,')),
+    "a field that is null": _text("certificate.json", lambda text: text.replace("{\n", '{\n  "budget": null,\n', 1)),
+    "a byte order mark": _text("certificate.json", lambda text: f"\ufeff{text}"),
+    "a time zone of its own": _text("certificate.json", lambda text: text.replace('Z",', '+00:00",', 1)),
+    "quotes in the CSV": _text("data.csv", lambda text: text.replace("private", '"private"', 1)),
+    "numbers with points in the CSV": _text(
+        "data.csv", lambda text: text.replace("\n", ".0\n", 2).replace(".0", "", 1)
+    ),
+    "line ends of another system in the CSV": _text("data.csv", lambda text: text.replace("\n", "\r\n")),
+    "an empty line at the end of the CSV": _text("data.csv", lambda text: f"{text}\n"),
+    "a note behind the CSV": _text("data.csv", lambda text: f"{text}# {NOTE}\n"),
+    "quotes in a hierarchy": _text("hierarchies/*work*.csv", lambda text: text.replace("private", '"private"', 1)),
+    "blank lines in a hierarchy": _text("hierarchies/*work*.csv", lambda text: f"\n\n{text}"),
+    "line ends of another system in a hierarchy": _text(
+        "hierarchies/*work*.csv", lambda text: text.replace("\n", "\r\n")
+    ),
+    "a byte order mark in a hierarchy": _text("hierarchies/*work*.csv", lambda text: f"\ufeff{text}"),
+    "a row of words in a hierarchy": _text("hierarchies/*work*.csv", lambda text: f"{text}{NOTE}\n"),
+    "a comment in the plan": _text("plan.toml", lambda text: f"# {NOTE}\n{text}"),
+    "another notation in the plan": _text("plan.toml", lambda text: text.replace('"', "'", 2)),
+    "a blank in the summary": _text("summary.txt", lambda text: f"{text} "),
+    "a comment in the report": _text("report.html", lambda text: text.replace("</body>", f"<!-- {NOTE} --></body>")),
+    "another file of counts": _added("population.parquet", NOTE),
+    "a view of one table": _added("joined.sql", NOTE),
+    "hidden counts of no table": _added("hidden.csv", NOTE),
+    "a second data file": _added("data-2.parquet", NOTE),
+    "a hierarchy that no column has": _added("hierarchies/7-name.csv", f"{NOTE};*\n"),
+    "a hierarchy of a sensitive column that needs none": _added("hierarchies/sensitive-1.csv", f"{NOTE};*\n"),
+    "a part of a table": _added("part-00000.csv", NOTE),
+    "a page beside the data": _added("verify.html", "<p>Every promise holds</p>"),
+    "a page under another name": _added("index.html", "<p>Every promise holds</p>"),
+    "a signature that is none": _text("summary.txt", lambda text: text.replace("Promised", "Proved", 1)),
+    "the hierarchy of a column that is dropped": _hierarchy_of_an_identifier,
+}
+
+
+def test_there_are_at_least_300_kinds_of_forgery(tmp_path: Path) -> None:
+    kinds = {*FORGERIES, *(forgery.__name__ for forgery in folders.FORGERIES)}
+    kinds |= {(step, *figures) for steps in folders.CONTRADICTED.values() for step, figures in steps.items()}
+    kinds |= {
+        f"{kind}: {value}"
+        for kind in ("NO_NUMBERS", "NO_DAYS", "NO_NAMES", "NO_RANKS")
+        for value in getattr(values, kind)
+    }
+    for name in ("generalize", "anatomy", "ir-swap", "truthful", "dp-microaggregation"):
+        made, _ = release(CASES[name], tmp_path)
+        folder = made.write(tmp_path / name.replace(", ", "-"))
+        kinds |= {label for label, _ in folders._edits(forger.read(folder))}
+    assert len(kinds) >= 300, len(kinds)
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_nothing_rides_along(released: Path, name: str, tmp_path: Path) -> None:
+    work = forger.copied(released, tmp_path / "work")
+    FORGERIES[name](work)
+    rendered = name in ("a blank in the summary", "a comment in the report", "a signature that is none")
+    try:
+        found = shoal.verify(work, rendered=rendered)
+    except shoal.ShoalError:
+        return
+    assert not found.passed, found
+
+
+def test_the_list_of_allowed_differences_is_allowed(released: Path, tmp_path: Path) -> None:
+    work = forger.copied(released, tmp_path / "work")
+    _parquet_as_another_engine(work)
+    assert shoal.verify(work, rendered=False).passed
+    _refit(work)
+    assert shoal.verify(work, rendered=False).passed, "the same notation again"
+
+
+def test_a_release_may_carry_the_page_of_the_second_verifier_to_the_byte(tmp_path: Path) -> None:
+    made, _ = release(CASES["generalize, files"], tmp_path)
+    folder = made.write(tmp_path / "release", verifier=True)
+    assert (folder / VERIFIER).read_bytes() == OUR_VERIFIER.read_bytes()
+    assert shoal.verify(folder).passed
+    page = folder / VERIFIER
+    page.write_text(page.read_text(encoding="utf-8").replace("fails", "holds"), encoding="utf-8")
+    _refit(folder)
+    failed = [check for check in shoal.verify(folder, rendered=False).checks if not check.passed]
+    assert [check.subject for check in failed] == [VERIFIER]
+    assert "forger" in failed[0].detail

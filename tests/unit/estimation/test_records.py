@@ -1,0 +1,161 @@
+"""Records drawn from truthful tables: in the columns of the schema, possible, and nobody's."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import InputError, ParameterError
+from shoal.estimation import ABOUT
+
+ROWS = 6_000
+SCHEMA = """
+shoal = 1
+impossible = ["age < 15 and marital != never", "grown = minor and job = clerk"]
+
+[columns.age]
+role = "quasi-identifier"
+kind = "numeric"
+minimum = 0
+maximum = 99
+hierarchy = { intervals = [5, 10, 20] }
+
+[columns.grown]
+role = "drop"
+derived = { from = "age", cuts = [18], labels = ["minor", "adult"] }
+
+[columns.marital]
+role = "quasi-identifier"
+values = ["never", "married", "widowed"]
+
+[columns.job]
+role = "quasi-identifier"
+values = ["none", "clerk", "smith"]
+
+[columns.onset]
+role = "quasi-identifier"
+kind = "date"
+minimum = 2024-01-01
+maximum = 2024-12-31
+date_format = "dd.mm.yyyy"
+missing_values = ["NN"]
+hierarchy = { dates = ["month", "quarter"] }
+"""
+
+
+def original(seed: int = 5) -> pa.Table:
+    generator = np.random.default_rng(seed)
+    age = generator.integers(0, 100, ROWS)
+    marital = np.where(age < 15, "never", np.array(["never", "married", "widowed"])[generator.integers(0, 3, ROWS)])
+    job = np.where(age < 18, "none", np.array(["none", "clerk", "smith"])[generator.integers(0, 3, ROWS)])
+    days = [dt.date(2024, 1, 1) + dt.timedelta(int(day)) for day in generator.integers(0, 366, ROWS)]
+    onset = [
+        "NN" if number < 0.1 else f"{day:%d.%m.%Y}" for number, day in zip(generator.random(ROWS), days, strict=True)
+    ]
+    grown = np.where(age < 18, "minor", "adult")
+    return pa.table({"age": age, "grown": grown, "marital": marital, "job": job, "onset": onset})
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("records")
+    (folder / "schema.toml").write_text(SCHEMA, encoding="utf-8")
+    table = shoal.read(original(), schema=folder / "schema.toml")
+    private = shoal.DifferentialPrivacy(epsilon=4, delta="1e-6")
+    return shoal.anonymize(table, private, method=shoal.TruthfulTables()).write(folder / "release")
+
+
+@pytest.fixture(scope="module")
+def estimates(release: Path) -> shoal.Estimates:
+    return shoal.estimate(release, size=20_000)
+
+
+def test_records_have_the_columns_and_types_of_the_schema(estimates: shoal.Estimates) -> None:
+    rows = estimates.records(1_234)
+    assert rows.column_names == ["age", "grown", "marital", "job", "onset"]
+    assert len(rows) == 1_234
+    assert rows.schema.field("age").type == pa.int64()
+    assert rows.schema.field("onset").type == pa.date32()
+    ages, days = rows["age"].to_numpy(), [day for day in rows["onset"].to_pylist() if day is not None]
+    assert 0 <= ages.min() <= ages.max() <= 99
+    assert dt.date(2024, 1, 1) <= min(days) <= max(days) <= dt.date(2024, 12, 31)
+    assert {*rows["marital"].to_pylist()} <= {"never", "married", "widowed"}
+
+
+def test_no_record_is_impossible_and_derived_columns_follow(estimates: shoal.Estimates) -> None:
+    rows = estimates.records(20_000).to_pandas()
+    assert not ((rows.age < 15) & (rows.marital != "never")).any()
+    assert not ((rows.age < 18) & (rows.job == "clerk")).any()
+    assert ((rows.age < 18) == (rows.grown == "minor")).all()
+
+
+def test_their_number_is_the_noisy_total_unless_it_is_asked_for(estimates: shoal.Estimates) -> None:
+    assert len(estimates.records()) == round(estimates.total().value)
+
+
+def test_counts_are_near_those_of_the_original(estimates: shoal.Estimates) -> None:
+    drawn, truth = estimates.records(ROWS).to_pandas(), original().to_pandas()
+    for column in ("marital", "job"):
+        shares = truth[column].value_counts(normalize=True), drawn[column].value_counts(normalize=True)
+        assert float(shares[0].sub(shares[1], fill_value=0).abs().max()) < 0.03
+    assert drawn.age.mean() == pytest.approx(truth.age.mean(), abs=2)
+
+
+def test_a_seed_draws_the_same_records_again_and_no_seed_others(estimates: shoal.Estimates) -> None:
+    assert estimates.records(500, seed=1).equals(estimates.records(500, seed=1))
+    assert not estimates.records(500).equals(estimates.records(500))
+
+
+def test_a_csv_file_spells_them_as_the_original_and_says_that_they_are_synthetic(
+    estimates: shoal.Estimates, tmp_path: Path
+) -> None:
+    path = tmp_path / "records.csv"
+    assert estimates.write_records(path, 2_000) == 2_000
+    read = pd.read_csv(path, keep_default_na=False, dtype={"onset": str})
+    assert list(read.columns) == ["age", "grown", "marital", "job", "onset"]
+    assert read.age.dtype == np.int64
+    assert read.onset.str.fullmatch(r"NN|\d\d\.\d\d\.2024").all()
+    assert (read.onset == "NN").any()
+    assert "Synthetic" in path.with_name(path.name + ABOUT).read_text(encoding="utf-8")
+    assert shoal.read(path, schema=estimates.schema).count() == 2_000
+
+
+def test_statistics_packages_get_declared_values_as_labelled_codes(estimates: shoal.Estimates, tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    estimates.write_records(tmp_path / "records.sav", 50)
+    _, described = pyreadstat.read_sav(str(tmp_path / "records.sav"))
+    assert described.variable_value_labels["marital"] == {1.0: "never", 2.0: "married", 3.0: "widowed"}
+    assert described.file_label.startswith("Synthetic records")
+
+
+def test_two_neighbouring_originals_give_files_that_differ_in_drawn_values_alone(release: Path, tmp_path: Path) -> None:
+    # nothing but the release and the declared schema is read: another original with the same release gives these bytes
+    for name in ("one.csv", "two.csv"):
+        shoal.estimate(release, size=20_000).write_records(tmp_path / name, 300, seed=3)
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+def test_a_rule_that_rules_out_what_is_released_is_refused(release: Path, tmp_path: Path) -> None:
+    estimates = shoal.estimate(release, size=20_000)
+    for rules, message in ((("job = none",), "rules out"), (("age >= 0",), "rules out")):
+        wrong = shoal.Estimates(estimates.margins, _with_rules(estimates.schema, rules), 20_000)
+        with pytest.raises(InputError, match=message):
+            wrong.records(10)
+
+
+@pytest.mark.parametrize("number", [0, -1, 10**9])
+def test_an_unusable_number_of_records_is_refused(estimates: shoal.Estimates, number: int) -> None:
+    with pytest.raises(ParameterError, match="number"):
+        estimates.records(number)
+
+
+def _with_rules(schema: shoal.Schema, rules: tuple[str, ...]) -> shoal.Schema:
+    from dataclasses import replace
+
+    return replace(schema, impossible=rules)

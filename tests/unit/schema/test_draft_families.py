@@ -1,0 +1,56 @@
+"""Drafts use relations: what follows from quasi-identifiers gets their role, copies are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from reference.leaky_tables import TABLES, court_records, killings_by_place, liver_patients
+
+RECORDS = 2_000
+
+
+def test_an_index_of_weight_and_height_is_a_quasi_identifier() -> None:
+    drafted = shoal.draft(liver_patients())
+    assert drafted.schema["bmi"].role == "quasi-identifier"
+    assert "others may know `weight`, `height`, and `bmi` = 10000 * `weight` / `height`^2" in drafted.reasons["bmi"]
+    assert drafted.schema["bmi"].hierarchy is not None
+
+
+def test_of_equal_columns_one_stays() -> None:
+    drafted = shoal.draft(court_records())
+    left_out = {name for name in drafted.schema.having(shoal.Role.DROP) if "equals" in drafted.reasons[name]}
+    assert left_out == {"screening_date", "v_screening_date", "decile_score.1"}
+    assert "it equals `compas_screening_date` in all records" in drafted.reasons["screening_date"]
+
+
+def test_secrets_that_give_a_known_number_together_are_quasi_identifiers() -> None:
+    draws = np.random.default_rng(0)
+    age, debt = draws.integers(20, 60, RECORDS), draws.integers(100, 9_000, RECORDS)
+    drafted = shoal.draft(pa.table({"age": age, "debt": debt, "income": debt + age}))
+    assert {drafted.schema[name].role for name in ("income", "debt")} == {shoal.Role.QUASI_IDENTIFIER}
+    assert "others may know `age`, and `income` = `age` + `debt`" in drafted.reasons["debt"]
+    alone = shoal.draft(pa.table({"age": draws.permutation(age), "debt": debt, "income": debt + age}))
+    assert {alone.schema[name].role for name in ("income", "debt")} == {shoal.Role.SENSITIVE}
+
+
+def test_figures_of_a_place_are_as_telling_as_the_place() -> None:
+    drafted = shoal.draft(killings_by_place())
+    for name in ("p_income", "h_income", "county_income", "comp_income"):
+        assert drafted.schema[name].role == "quasi-identifier", name
+
+
+def test_a_copy_of_a_name_is_left_out() -> None:
+    draws = np.random.default_rng(1)
+    names = [f"patient-{n}" for n in draws.permutation(RECORDS)]
+    drafted = shoal.draft(pa.table({"patient_id": names, "diagnosis": names, "age": draws.integers(20, 60, RECORDS)}))
+    assert drafted.schema["diagnosis"].role != "sensitive"
+
+
+@pytest.mark.parametrize("make", TABLES, ids=lambda make: make.__name__)
+def test_the_same_table_gets_the_same_draft(make: Callable[[], pa.Table]) -> None:
+    assert shoal.draft(make()).to_toml() == shoal.draft(make()).to_toml()

@@ -1,0 +1,27 @@
+// Write verify.html: one file with everything in it. `npm install` first, then `node build.js [--check]`.
+
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const here = (name) => new URL(name, import.meta.url);
+const target = here("../src/shoal/verification/verify.html");
+const licences = "/*! Holds hyparquet (MIT, Kenny Daniel), fzstd (MIT, Arjun Barrett) and smol-toml (BSD-3-Clause, squirrelchat). */\n";
+
+const bundled = await build({
+  entryPoints: [here("src/page.js").pathname], bundle: true, format: "iife", minify: true, write: false, target: "es2022",
+  legalComments: "none", charset: "ascii",
+});
+const script = licences + bundled.outputFiles[0].text.replaceAll("</script", "<\\/script");
+const style = readFileSync(here("src/page.css"), "utf8");
+const hash = (text) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
+const page = readFileSync(here("src/page.html"), "utf8")
+  .replace("SCRIPT_HASH", hash(script)).replace("STYLE_HASH", hash(style))
+  .replace("<style>STYLE</style>", () => `<style>${style}</style>`)
+  .replace("<script>SCRIPT</script>", () => `<script>${script}</script>`);
+if (process.argv.includes("--check")) {
+  if (readFileSync(target, "utf8") !== page) throw new Error("verify.html is not what its sources give; run `node build.js`");
+} else {
+  writeFileSync(target, page);
+}
+console.log(`verify.html: ${page.length} bytes, SHA-256 ${createHash("sha256").update(page).digest("hex")}`);
