@@ -260,7 +260,10 @@ def _remove_abandoned(parent: Path) -> None:
 
 
 def _is_being_made(path: Path) -> bool:
-    return path.name.endswith(_UNLOCKED) and time.time() - path.stat().st_mtime < _MAKING
+    try:
+        return path.name.endswith(_UNLOCKED) and time.time() - path.stat().st_mtime < _MAKING
+    except OSError:  # it has its name by now
+        return True
 
 
 def _removed(path: Path) -> bool:
@@ -274,10 +277,20 @@ def _removed(path: Path) -> bool:
     if lock is None:
         return False
     try:
+        if not _is_open_as(path, lock):  # its owner removed it after it was opened here, and then let the lock go
+            return False
         shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(lock)
     return True
+
+
+def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Return whether a path still names the folder that was opened."""
+    try:
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(descriptor))
+    except OSError:
+        return False
 
 
 def _lock(folder: Path, *, wait: bool) -> int | None:

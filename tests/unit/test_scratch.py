@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from shoal import writing
 from shoal.errors import OutputError
 from shoal.writing import Scratch
 
@@ -71,6 +73,25 @@ def test_folders_that_others_make_meanwhile_are_not_taken_for_abandoned(caplog: 
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(make_and_remove, range(8)))
+    assert not caplog.records
+
+
+def test_a_folder_that_its_owner_removes_meanwhile_is_not_said_to_be_abandoned(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = Scratch()
+    lock = writing._lock
+
+    def owner_goes_first(folder: Path, *, wait: bool) -> int | None:
+        if wait:
+            return lock(folder, wait=True)
+        opened = os.open(folder, os.O_RDONLY)
+        own.remove()
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return opened
+
+    monkeypatch.setattr(writing, "_lock", owner_goes_first)
+    Scratch().remove()
     assert not caplog.records
 
 
