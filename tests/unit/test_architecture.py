@@ -164,15 +164,37 @@ def test_every_kind_of_step_is_listed_by_a_method_that_takes_it() -> None:
     assert _kinds_of_steps() == {*import_module("shoal.methods.steps").KINDS.values()}
 
 
-def test_every_method_that_is_defined_is_listed() -> None:
-    _kinds_of_steps()
-    methods = import_module("shoal.methods")
-    kinds: list[type] = [methods.Method]
+@pytest.mark.parametrize(
+    ("package", "base", "listing"),
+    [
+        ("methods", "Method", "METHODS"),
+        ("models", "Model", "MODELS"),
+        ("quality", "Measure", "MEASURES"),
+        ("schema.rules", "HierarchyRule", "RULES"),
+        ("tables.formats", "Format", "FORMATS"),
+    ],
+)
+def test_every_class_that_is_defined_is_listed_once(package: str, base: str, listing: str) -> None:
+    home = import_module(f"shoal.{package}")
+    for module in pkgutil.walk_packages(home.__path__, f"shoal.{package}."):
+        import_module(module.name)
+    kinds: list[type] = [getattr(home, base)]
     for kind in kinds:
         kinds += (each for each in kind.__subclasses__() if each.__module__.startswith("shoal."))
-    concrete = [kind for kind in kinds if not inspect.isabstract(kind) and "name" in vars(kind)]
-    assert {kind.name for kind in concrete} == {*methods.names()}
-    assert len(methods.METHODS) == len({method.name for method in methods.METHODS})
+    defined = {kind.name for kind in kinds if not inspect.isabstract(kind) and "name" in vars(kind)}
+    listed = getattr(home, listing)
+    names = [each.name for each in listed] if isinstance(listed, tuple) else [*listed]
+    assert sorted(defined) == sorted(names)  # a name that is listed twice is there twice
+
+
+def test_nothing_is_found_by_scanning_the_names_of_a_module() -> None:
+    called = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in _modules()
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Name) and node.id in ("globals", "locals")
+    ]
+    assert not called
 
 
 #: modules that make releases; what checks them does not call these

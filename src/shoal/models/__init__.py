@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shoal.errors import named
+from shoal.models._average_risk import AverageRisk as AverageRisk
+from shoal.models._beta_likeness import BetaLikeness as BetaLikeness
+from shoal.models._delta_presence import DeltaPresence as DeltaPresence
+from shoal.models._k_anonymity import KAnonymity as KAnonymity
+from shoal.models._k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
+from shoal.models._k_map import EstimatedKMap as EstimatedKMap
+from shoal.models._k_map import KMap as KMap
+from shoal.models._km_anonymity import KMAnonymity as KMAnonymity
+from shoal.models._l_diversity import DistinctLDiversity as DistinctLDiversity
+from shoal.models._l_diversity import EntropyLDiversity as EntropyLDiversity
+from shoal.models._l_diversity import RecursiveLDiversity as RecursiveLDiversity
 from shoal.models._model import REPLAY as REPLAY
 from shoal.models._model import Achieved as Achieved
 from shoal.models._model import Capabilities as Capabilities
@@ -16,35 +27,36 @@ from shoal.models._model import keep as keep
 from shoal.models._model import orders_of_removal as orders_of_removal
 from shoal.models._model import removal as removal
 from shoal.models._model import rule_of_removal as rule_of_removal
+from shoal.models._multiplicative_closeness import DeltaDisclosure as DeltaDisclosure
+from shoal.models._multiplicative_closeness import MultiplicativeCloseness as MultiplicativeCloseness
+from shoal.models._p_sensitive import PSensitive as PSensitive
+from shoal.models._t_closeness import TCloseness as TCloseness
+from shoal.models._uniqueness import EstimatedUniqueness as EstimatedUniqueness
+from shoal.models._uniqueness import SampleUniqueness as SampleUniqueness
 from shoal.tables import Classes as Classes
 from shoal.tables import ClassHistogram as ClassHistogram
 
-# isort: off
-# Every model, in the order in which people meet them: a new one is one line.
-from shoal.models._k_anonymity import KAnonymity as KAnonymity
-from shoal.models._k_anonymity import ProbabilisticKAnonymity as ProbabilisticKAnonymity
-from shoal.models._k_map import KMap as KMap
-from shoal.models._k_map import EstimatedKMap as EstimatedKMap
-from shoal.models._p_sensitive import PSensitive as PSensitive
-from shoal.models._l_diversity import DistinctLDiversity as DistinctLDiversity
-from shoal.models._l_diversity import EntropyLDiversity as EntropyLDiversity
-from shoal.models._l_diversity import RecursiveLDiversity as RecursiveLDiversity
-from shoal.models._t_closeness import TCloseness as TCloseness
-from shoal.models._multiplicative_closeness import MultiplicativeCloseness as MultiplicativeCloseness
-from shoal.models._multiplicative_closeness import DeltaDisclosure as DeltaDisclosure
-from shoal.models._beta_likeness import BetaLikeness as BetaLikeness
-from shoal.models._delta_presence import DeltaPresence as DeltaPresence
-from shoal.models._km_anonymity import KMAnonymity as KMAnonymity
-from shoal.models._average_risk import AverageRisk as AverageRisk
-from shoal.models._uniqueness import SampleUniqueness as SampleUniqueness
-from shoal.models._uniqueness import EstimatedUniqueness as EstimatedUniqueness
-# isort: on
-
-MODELS: dict[str, type[Model]] = {
-    each.name: each
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, Model) and each is not Model
-}
+#: all models, in the order in which people meet them: a new one is imported above and gets a line here
+_LISTED: tuple[type[Model], ...] = (
+    KAnonymity,
+    ProbabilisticKAnonymity,
+    KMap,
+    EstimatedKMap,
+    PSensitive,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+    TCloseness,
+    MultiplicativeCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+    DeltaPresence,
+    KMAnonymity,
+    AverageRisk,
+    SampleUniqueness,
+    EstimatedUniqueness,
+)
+MODELS: dict[str, type[Model]] = {model.name: model for model in _LISTED}
 """All models by the names that plan files, certificates and the command line use."""
 
 

@@ -6,32 +6,38 @@ import dataclasses
 from collections.abc import Mapping
 
 from shoal.errors import ParameterError, named, quoted
+from shoal.quality._ambiguity import Ambiguity as Ambiguity
+from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
+from shoal.quality._classification import Classification as Classification
+from shoal.quality._discernibility import Discernibility as Discernibility
+from shoal.quality._kl_divergence import KLDivergence as KLDivergence
+from shoal.quality._loss import GeometricLoss as GeometricLoss
+from shoal.quality._loss import InformationLoss as InformationLoss
+from shoal.quality._loss import RecordLoss as RecordLoss
 from shoal.quality._measure import CellObjective as CellObjective
 from shoal.quality._measure import ClassObjective as ClassObjective
 from shoal.quality._measure import Measure as Measure
 from shoal.quality._measure import Objective as Objective
 from shoal.quality._measure import released as released
-
-# isort: off
-# Every measure, by name: a new one is one line.
-from shoal.quality._ambiguity import Ambiguity as Ambiguity
-from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
-from shoal.quality._classification import Classification as Classification
-from shoal.quality._discernibility import Discernibility as Discernibility
-from shoal.quality._loss import GeometricLoss as GeometricLoss
-from shoal.quality._kl_divergence import KLDivergence as KLDivergence
-from shoal.quality._loss import InformationLoss as InformationLoss
 from shoal.quality._non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
 from shoal.quality._precision import Precision as Precision
 from shoal.quality._publisher_payoff import PublisherPayoff as PublisherPayoff
-from shoal.quality._loss import RecordLoss as RecordLoss
-# isort: on
 
-MEASURES: dict[str, type[Measure]] = {
-    each.name: each
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, Measure) and each is not Measure
-}
+#: all measures, by name: a new one is imported above and gets a line here
+_LISTED: tuple[type[Measure], ...] = (
+    Ambiguity,
+    AverageClassSize,
+    Classification,
+    Discernibility,
+    GeometricLoss,
+    KLDivergence,
+    InformationLoss,
+    NonUniformEntropy,
+    Precision,
+    PublisherPayoff,
+    RecordLoss,
+)
+MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in _LISTED}
 """All measures by the names that plan files and ``quality=`` use."""
 
 

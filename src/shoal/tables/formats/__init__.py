@@ -1,36 +1,42 @@
 """Where tables come from and go to: one file per format, and its line here."""
 
-from inspect import isabstract
-
+from shoal.tables.formats._arrow_files import Feather as Feather
+from shoal.tables.formats._arrow_files import JsonLines as JsonLines
+from shoal.tables.formats._arrow_files import Parquet as Parquet
+from shoal.tables.formats._arrow_files import ParquetFolder as ParquetFolder
+from shoal.tables.formats._csv import Csv as Csv
 from shoal.tables.formats._csv import open_csv as open_csv
+from shoal.tables.formats._duckdb_files import DuckDBFile as DuckDBFile
+from shoal.tables.formats._excel import Excel as Excel
 from shoal.tables.formats._format import FileFormat as FileFormat
 from shoal.tables.formats._format import Format as Format
 from shoal.tables.formats._format import Options as Options
 from shoal.tables.formats._format import existing as existing
-from shoal.tables.formats._frames import unreadable as unreadable
-
-# isort: off
-# Every format, in the order in which messages list them: a new one is one line.
-from shoal.tables.formats._csv import Csv as Csv
-from shoal.tables.formats._arrow_files import Parquet as Parquet
-from shoal.tables.formats._arrow_files import ParquetFolder as ParquetFolder
-from shoal.tables.formats._excel import Excel as Excel
-from shoal.tables.formats._statistics import Stata as Stata
-from shoal.tables.formats._statistics import Spss as Spss
-from shoal.tables.formats._statistics import Sas as Sas
-from shoal.tables.formats._arrow_files import JsonLines as JsonLines
-from shoal.tables.formats._arrow_files import Feather as Feather
-from shoal.tables.formats._duckdb_files import DuckDBFile as DuckDBFile
-from shoal.tables.formats._postgres import Postgres as Postgres
-from shoal.tables.formats._frames import Spark as Spark
 from shoal.tables.formats._frames import Frames as Frames
-# isort: on
+from shoal.tables.formats._frames import Spark as Spark
+from shoal.tables.formats._frames import unreadable as unreadable
+from shoal.tables.formats._postgres import Postgres as Postgres
+from shoal.tables.formats._statistics import Sas as Sas
+from shoal.tables.formats._statistics import Spss as Spss
+from shoal.tables.formats._statistics import Stata as Stata
 
-FORMATS: dict[str, Format] = {
-    each.name: each()
-    for each in tuple(globals().values())
-    if isinstance(each, type) and issubclass(each, Format) and not isabstract(each)
-}
+#: all formats, in the order in which messages list them: a new one is imported above and gets a line here
+_LISTED: tuple[type[Format], ...] = (
+    Csv,
+    Parquet,
+    ParquetFolder,
+    Excel,
+    Stata,
+    Spss,
+    Sas,
+    JsonLines,
+    Feather,
+    DuckDBFile,
+    Postgres,
+    Spark,
+    Frames,
+)
+FORMATS: dict[str, Format] = {form.name: form() for form in _LISTED}
 """All formats by name; each source is taken by one of them."""
 
 
