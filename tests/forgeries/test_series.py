@@ -14,6 +14,7 @@ from tests.unit.series.conftest import SCHEMA, crowd_of, table_of
 
 import shoal
 from shoal.series import CROWD_LIST, CROWDS
+from shoal.verification._series import check_series
 from shoal.writing import digest
 
 Forgery = Callable[[Path, Path], None]
@@ -132,6 +133,19 @@ def test_forged_crowds_are_refused(releases: Path, tmp_path: Path, forgery: Forg
     series = [part for part in told.split("; ") if part.startswith("series")]
     assert series, told
     assert any(re.search(match, part) for part in series), told
+
+
+@pytest.mark.parametrize("line", ["99,,100,absent", "99,7,100,absent"])
+def test_nobody_hides_in_crowds_that_the_first_release_invents(releases: Path, tmp_path: Path, line: str) -> None:
+    """People invented as absent in the first release could make newcomers of the second look known."""
+    shutil.copytree(releases / "r1", tmp_path / "r1")
+    shutil.copytree(releases / "r2", tmp_path / "r2")
+    _lines(tmp_path / "r1", CROWD_LIST, lambda lines: [*lines, line])
+    _resign(tmp_path / "r1")
+    _lines(tmp_path / "r2", CROWD_LIST, lambda lines: [*lines, "98,99,100,absent"])
+    _resign(tmp_path / "r2", tmp_path / "r1")
+    found = check_series(tmp_path / "r2", [tmp_path / "r1"])
+    assert [check.subject for check in found if not check.passed] == ["series, release 1, rows"]
 
 
 def test_an_exchanged_release_is_refused(releases: Path, tmp_path: Path) -> None:

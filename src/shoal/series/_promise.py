@@ -87,6 +87,7 @@ class SeriesKAnonymity(Requirement):
             "Everything that is released about these people is a release of this series; differentially private "
             "releases may be made beside it, paid from an account of their own.",
             "The key column names the same person in every version of the table; nobody has two keys or shares one.",
+            "No column that a release shows as it is gives away, under whatever name, a quasi-identifier of another.",
             "An intruder may know the quasi-identifiers of everybody in every version and who was in which, and may "
             "have all releases of the series; not the sensitive values of others.",
             "Which people form a class depends on sensitive values only where a promise about them would break: their "

@@ -165,6 +165,11 @@ def _unsupported(plan: Plan, key: str, promise: SeriesKAnonymity) -> list[str]:
         messages.append(f"column `{key}` is the key of the series, and the schema does not have it")
     elif schema[key].role not in (Role.IDENTIFIER, Role.PERSON):
         messages.append(f'column `{key}` is the key of the series; give it the role "identifier" or "person"')
+    if schema.person not in (None, key):
+        messages.append(
+            f"column `{schema.person}` says whose records these are, and the series recognises people by `{key}`; "
+            "begin a series with the column of persons as its key"
+        )
     if pseudonyms := [each.name for each in schema if each.pseudonym]:
         messages.append(f"{quoted(pseudonyms)}: pseudonyms would link the rows of a series; leave them out")
     if schema.household is not None:

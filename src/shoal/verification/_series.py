@@ -146,6 +146,8 @@ def _rows(now: _Member) -> Decision:
     """Decide whether every row has a listed crowd, of as many rows as people, in one class and one state."""
     if len(now.crowds) != now.rows.num_rows:
         return False, f"{CROWDS} has not one line for every row"
+    if now.step.release == 1 and any(crowd.parent is not None for crowd in now.listed.values()):
+        return False, "joint crowds of the first release of a series have parents"
     tally = now.tally(now.known)
     shown = {number for number, crowd in now.listed.items() if crowd.state is not State.ABSENT}
     if {*tally} != shown:
@@ -155,6 +157,8 @@ def _rows(now: _Member) -> Decision:
             return False, "a joint crowd has not as many rows as people"
         if len(classes) != 1:
             return False, "the rows of a joint crowd are in several classes"
+    if any(crowd.parent is None and crowd.state is not State.SHOWN for crowd in now.listed.values()):
+        return False, "newcomers are listed who are not shown"
     places = {(crowd.parent, crowd.state, *tally[number]) for number, crowd in now.listed.items() if number in tally}
     if len(places) != len(tally):
         return False, "a joint crowd is listed in several parts"
@@ -192,8 +196,6 @@ def _parents(before: _Member, now: _Member) -> Decision:
     parts: dict[int, int] = defaultdict(int)
     for crowd in now.listed.values():
         if crowd.parent is None:
-            if crowd.state is not State.SHOWN:
-                return False, "newcomers are listed who are not shown"
             continue
         parent = before.listed.get(crowd.parent)
         if parent is None:

@@ -210,6 +210,28 @@ def test_keys_must_say_who_somebody_is(study: shoal.Series) -> None:
         shoal.anonymize(twice, k=2, series=study)
 
 
+def test_records_are_not_counted_as_people_where_a_column_says_whose_they_are(study: shoal.Series) -> None:
+    who = shoal.Attribute(name="who", role=shoal.Role.PERSON)
+    schema = shoal.Schema(attributes=(KEY_COLUMN, who, *SCHEMA.attributes[1:]))
+    rows = table_of(crowd_of(12)).to_arrow().append_column("who", pa.array([f"w{i // 3}" for i in range(12)]))
+    with pytest.raises(PlanError, match="`who` says whose records these are"):
+        shoal.anonymize(shoal.read(rows, schema=schema), k=3, series=study, method=SPECIALIZE)
+
+
+def test_the_k_of_a_series_holds_for_classes_without_a_k_of_their_own(study: shoal.Series, tmp_path: Path) -> None:
+    models = (shoal.DistinctLDiversity("illness", 2), shoal.SeriesKAnonymity(5))
+    plan = shoal.Plan(schema=SCHEMA, models=models, method=SPECIALIZE)
+    plan.run(table_of(crowd_of(20)), series=study).write(tmp_path / "r1")
+    assert _passed(study)
+
+
+def test_keys_that_are_written_otherwise_are_noticed(study: shoal.Series, tmp_path: Path) -> None:
+    _release(study, crowd_of(10), tmp_path / "r1")
+    renamed = {f"P0{key[1:]}": person for key, person in crowd_of(10).items()}
+    with pytest.raises(DataError, match="nobody whom the series has shown"):
+        shoal.anonymize(table_of(renamed), k=2, series=study, method=SPECIALIZE)
+
+
 def test_a_series_does_not_change_the_method() -> None:
     with_series = shoal.methods.default([shoal.KAnonymity(5), shoal.SeriesKAnonymity(5)])
     assert with_series == shoal.methods.default([shoal.KAnonymity(5)])

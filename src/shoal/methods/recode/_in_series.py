@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
-from shoal.errors import ParameterError, RequirementError, ShoalError
+from shoal.errors import DataError, ParameterError, RequirementError, ShoalError
 from shoal.kernels import Codes, Integers, Mask
 from shoal.methods.base import Result, Work
 from shoal.methods.recode._finer import LabelColumn, common_nodes, distinct_tuples, joined, split_classes
 from shoal.methods.recode._series_made import assemble
-from shoal.models import KAnonymity, Model
+from shoal.models import KAnonymity
 from shoal.series import (
     CROWD,
     KEY,
@@ -101,6 +101,11 @@ class SeriesRelease:
         known = len(before)
         found = places_of(keys, before[KEY].combine_chunks())
         new = np.flatnonzero(found < 0)
+        if known and len(new) == len(rows):
+            raise DataError(
+                f"nobody whom the series has shown is in this table, by the column `{series.folder.key}`.",
+                hint="write the keys as before (007 is not 7); if these are other people, begin a new series",
+            )
         person_of = found.copy()
         person_of[new] = known + np.arange(len(new))
         record_of = np.full(known + len(new), NOBODY, dtype=np.int64)
@@ -148,8 +153,8 @@ class SeriesRelease:
     def place_newcomers(self) -> None:
         """Let the method make classes of the people whom no release showed."""
         new = self.record_of[self.known :]
-        models = tuple(self._enlarged(model) for model in self.plan.class_models)
-        least = max(model.capabilities.minimal_class_size for model in models)
+        least = self.series.promise.least
+        models = (*self.plan.class_models, KAnonymity(least))
         first = self.series.number == 1
         if len(new) < least and not first:
             return
@@ -170,11 +175,6 @@ class SeriesRelease:
             self.codes[self.known :, j][shown] = column.add(recoding.labels[j], recoding.shares[j], recoding.depths[j])[
                 recoding.codes[classes[shown], j]
             ]
-
-    def _enlarged(self, model: Model) -> Model:
-        if isinstance(model, KAnonymity):
-            return KAnonymity(max(model.k, self.series.promise.least))
-        return model
 
     # -- everybody else
 
