@@ -10,6 +10,8 @@ from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart
 from ._charts import column_chart as column_chart
 from ._charts import cross_chart as cross_chart
+from ._charts import inside_chart as inside_chart
+from ._charts import largest_share as largest_share
 from ._columns import column_figures as column_figures
 from ._document import ColumnFigures as ColumnFigures
 from ._document import Document as Document

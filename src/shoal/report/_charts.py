@@ -67,16 +67,45 @@ class Chart:
         return self.svg(alone=True)
 
 
-def column_chart(column: ColumnFigures) -> Chart:
-    """Draw the distribution of a column; with the original's beside it where the report has it."""
+def column_chart(column: ColumnFigures, *, top: float | None = None) -> Chart:
+    """Draw the distribution of a column; with the original's beside it where the report has it.
+
+    ``top`` is the share that a full bar stands for, so that pictures of several releases can be compared.
+    """
     ordered = column.wasserstein is not None and sum(bar.kind == "value" for bar in column.bars) >= _MANY
     if ordered:
-        return _histogram(column)
-    return _rows_chart(f"column:{column.name}", column.name, "value", column.bars, note=_note(column))
+        return _histogram(column, column.bars, note=_note(column), top=top)
+    return _rows_chart(f"column:{column.name}", column.name, "value", column.bars, note=_note(column), top=top)
+
+
+def inside_chart(column: ColumnFigures) -> Chart | None:
+    """Draw what was lost inside the groups of a column: its values, the released ones spread evenly over each group."""
+    if not column.inside:
+        return None
+    changed = column.wasserstein if column.wasserstein is not None else column.total_variation
+    said = "values moved by {} of their range on average" if column.wasserstein is not None else "changed by {}"
+    note = f"if every value of a group were as likely: {said.format(share(changed or 0))}"
+    if column.wasserstein is not None and sum(bar.kind == "value" for bar in column.inside) >= _MANY:
+        return _histogram(column, column.inside, note=note, title=f"{column.name}, inside the groups")
+    name, title = f"inside:{column.name}", f"{column.name}, inside the groups"
+    return _rows_chart(name, title, "value", column.inside, note=note)
+
+
+def largest_share(column: ColumnFigures) -> float:
+    """Return the share of the longest bar of a column, but for values that have no bar of their own."""
+    return _top(column.bars)
+
+
+def _top(bars: Sequence[Bar]) -> float:
+    """Return the share of the longest bar; many other values together would make all others short."""
+    drawn = [bar for bar in bars if bar.kind != "rest" or not _paired(bars)] or bars
+    return max((max(bar.released, bar.original or 0) for bar in drawn), default=0) or 1
 
 
 def _note(column: ColumnFigures) -> str:
     """Say in a line how far a column moved."""
+    if column.between_groups is not None:
+        return f"as released, beside the originals at the same level: changed by {share(column.between_groups)}"
     if column.wasserstein is not None:
         return f"values moved by {share(column.wasserstein)} of their range on average (Wasserstein distance)"
     if column.total_variation is not None:
@@ -86,8 +115,10 @@ def _note(column: ColumnFigures) -> str:
     return f"{column.distinct:,} distinct value{'' if column.distinct == 1 else 's'}"
 
 
-def _rows_chart(name: str, title: str, about: str, bars: Sequence[Bar], *, note: str = "") -> Chart:
-    top = max((max(bar.released, bar.original or 0) for bar in bars), default=0) or 1
+def _rows_chart(
+    name: str, title: str, about: str, bars: Sequence[Bar], *, note: str = "", top: float | None = None
+) -> Chart:
+    top = top or _top(bars)
     left = _left([bar.label for bar in bars])
     header, rows = _as_table(about, bars)
     return Chart(
@@ -119,9 +150,12 @@ def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int) -> Html:
     if pairs:
         original = bar.original or 0
         said = f"{full}: {share(original)} originally, {share(bar.released)} released"
+        parts = ((2, original, "original"), (10, bar.released, "released"))
+        # a bar of many values together would have to be cut: its figures say enough
         drawn = join(
-            _rect(y + 2, 7, original / top, "original", _NARROW, left=left),
-            _rect(y + 10, 7, bar.released / top, "released", _NARROW, left=left),
+            _rect(y + down, 7, part / top, class_, _NARROW, left=left)
+            for down, part, class_ in parts
+            if bar.kind != "rest" or part <= top
         )
         figure = f"{share(original)} | {share(bar.released)}"
     else:
@@ -255,25 +289,25 @@ def budget_chart(steps: Sequence[Step], total: BudgetFigures) -> Chart:
     )
 
 
-def _histogram(column: ColumnFigures) -> Chart:
+def _histogram(
+    column: ColumnFigures, shown: Sequence[Bar], *, note: str, title: str = "", top: float | None = None
+) -> Chart:
     """Draw the distribution of a column with an order upright: before and after on one axis, gaps where nothing is."""
-    top = max(max(bar.released, bar.original or 0) for bar in column.bars) or 1
-    places = [bar.place if bar.place is not None else number for number, bar in enumerate(column.bars)]
+    top = top or max(max(bar.released, bar.original or 0) for bar in shown) or 1
+    places = [bar.place if bar.place is not None else number for number, bar in enumerate(shown)]
     step = _WIDTH / (max(places) + 1 - places[0])
-    bars = [
-        _upright(bar, (place - places[0]) * step, step, top) for bar, place in zip(column.bars, places, strict=True)
-    ]
-    header, rows = _as_table("value", column.bars)
+    bars = [_upright(bar, (place - places[0]) * step, step, top) for bar, place in zip(shown, places, strict=True)]
+    header, rows = _as_table("value", shown)
     return Chart(
-        name=f"column:{column.name}",
-        title=column.name,
-        note=_note(column),
+        name=f"{'inside' if title else 'column'}:{column.name}",
+        title=title or column.name,
+        note=note,
         height=_TOP + _TALL + _FOOT,
         content=join(
             element("text", share(top), x=0, y=11, class_="figure"),
             element("line", x1=0, x2=_WIDTH, y1=_TOP + _TALL, y2=_TOP + _TALL, class_="rail"),
             bars,
-            _ends([bar for bar in column.bars if bar.kind == "value"]),
+            _ends([bar for bar in shown if bar.kind == "value"]),
         ),
         header=header,
         rows=rows,

@@ -98,33 +98,46 @@ def _end(value: float) -> str:
 
 
 def compared_column(column: ColumnFigures, found: Distribution) -> ColumnFigures:
-    """Return a column with the original's distribution beside the released one."""
+    """Return a column with the original's distribution beside the released one.
+
+    Where values were grouped, the bars are the released groups, with the originals that lie in them; what was lost
+    inside the groups has bars of its own.
+    """
+    ordered, level = found.wasserstein is not None, found.level
+    bars = _beside(found.bins, ordered=ordered)
     return ColumnFigures(
         name=column.name,
         role=column.role,
         distinct=column.distinct,
-        bars=tuple(
-            Bar(
-                label=_bin_label(each),
-                kind=_bin_kind(each),
-                # sums of floats: all of it is not almost all of it
-                released=round(each.released, 12),
-                original=round(each.original, 12),
-                place=each.place if found.wasserstein is not None else None,
-            )
-            for each in (found.bins if found.wasserstein is not None else _fewer(found.bins))
-        ),
+        bars=bars if level is None else _beside(level.bins, ordered=ordered),
         total_variation=found.total_variation,
         wasserstein=found.wasserstein,
+        between_groups=None if level is None else level.total_variation,
+        inside=() if level is None else bars,
+    )
+
+
+def _beside(bins: Sequence[Bin], *, ordered: bool) -> tuple[Bar, ...]:
+    return tuple(
+        Bar(
+            label=_bin_label(each),
+            kind=_bin_kind(each),
+            # sums of floats: all of it is not almost all of it
+            released=round(each.released, 12),
+            original=round(each.original, 12),
+            place=each.place if ordered else None,
+        )
+        for each in (bins if ordered else _fewer(bins))
     )
 
 
 def _fewer(bins: Sequence[Bin]) -> list[Bin]:
     """Return about twenty bars: the commonest values, and the rest together."""
-    aside = [each for each in bins if each.first is None and not each.rest]
-    values = [each for each in bins if each.first is not None or each.rest]
+    aside = [each for each in bins if each.first is None]
+    values = [each for each in bins if each.first is not None]
     if len(values) > _BESIDE:
-        common = sorted(values, key=lambda each: (each.rest, -each.original - each.released))
+        # the commonest of the original: pictures of several releases of a table then show the same values
+        common = sorted(values, key=lambda each: (each.rest, -each.original, -each.released))
         kept = {id(each) for each in common[: _BESIDE - 1]}
         rest = [each for each in values if id(each) not in kept]
         values = [*(each for each in values if id(each) in kept), _together(rest)]
@@ -146,6 +159,8 @@ def _bin_kind(found: Bin) -> Literal["value", "missing", "rest"]:
 
 
 def _bin_label(found: Bin) -> str:
+    if found.title is not None:
+        return found.title
     if found.rest:
         return "other values"
     if found.first is None:

@@ -85,7 +85,9 @@ class Bar(_Figures):
 class ColumnFigures(_Figures):
     """The distribution of a released column.
 
-    ``total_variation`` is its distance from the original's, ``wasserstein`` the mean way of its values over its width.
+    ``total_variation`` is its distance from the original's, ``wasserstein`` the mean way of its values over its width,
+    both with released groups spread evenly over what they stand for. Where values were grouped, ``bars`` are the groups
+    as they were released, ``between_groups`` is how far these moved, and ``inside`` shows the values spread.
     """
 
     name: str
@@ -94,6 +96,8 @@ class ColumnFigures(_Figures):
     bars: tuple[Bar, ...]
     total_variation: float | None = None
     wasserstein: float | None = None
+    between_groups: float | None = None
+    inside: tuple[Bar, ...] = ()
 
 
 class ColumnRole(_Figures):

@@ -18,6 +18,7 @@ from shoal.report._charts import (
     budget_chart,
     class_sizes_chart,
     column_chart,
+    inside_chart,
     levels_chart,
 )
 from shoal.report._document import Document, PeopleFigures, PromiseFigures, Variant
@@ -68,7 +69,9 @@ def charts(document: Document) -> list[Chart]:
     for table in document.tables:
         if table.risk is not None:
             found.append(class_sizes_chart(table.risk, document.before))
-        found += [column_chart(column) for column in table.columns]
+        for column in table.columns:
+            inside = inside_chart(column)
+            found += [column_chart(column), *([] if inside is None else [inside])]
     return found
 
 
@@ -225,7 +228,9 @@ def _data(document: Document) -> Iterable[Html]:
     for table in document.tables:
         if len(document.tables) > 1:
             yield element("h3", table.file)
-        shown = [figure(column_chart(column), role=str(column.role)) for column in table.columns]
+        shown = [
+            figure(column_chart(column), role=str(column.role), inside=inside_chart(column)) for column in table.columns
+        ]
         yield element("div", shown, class_="cards")
 
 

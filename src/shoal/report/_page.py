@@ -82,8 +82,8 @@ FACTS = (
 )
 
 
-def figure(chart: Chart, *, role: str = "") -> Html:
-    """Return a chart with its title, and its figures as a table."""
+def figure(chart: Chart, *, role: str = "", inside: Chart | None = None) -> Html:
+    """Return a chart with its title, and its figures as a table; a look ``inside`` its groups is folded."""
     words = ", ".join(part for part in (role, chart.note) if part)
     return element(
         "figure",
@@ -95,7 +95,13 @@ def figure(chart: Chart, *, role: str = "") -> Html:
         chart.svg(),
         # levels are few, and their table says what the released values look like
         details("The figures as a table", table_of(chart.header, chart.rows), shown=chart.name == "levels"),
+        _inside(inside) if inside is not None else Html(""),
     )
+
+
+def _inside(chart: Chart) -> Html:
+    words = element("p", chart.note, class_="soft quiet")
+    return details("What was lost inside the groups", join((words, chart.svg(), table_of(chart.header, chart.rows))))
 
 
 def details(title: str, content: Html, *, shown: bool = False) -> Html:

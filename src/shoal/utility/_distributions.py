@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels import Floats
+from shoal.kernels import Codes, Counts, Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
 from shoal.schema import Kind
 
@@ -21,7 +21,8 @@ class Bin:
     """One bar of a picture: the values from ``first`` to ``last`` and their shares.
 
     Both ends are None for missing values, and ``rest`` is true for all values of a categorical column that have no bar
-    of their own. ``place`` is where the bar stands on its axis, and ``edges`` are the round ends of a bin of numbers.
+    of their own. ``place`` is where the bar stands on its axis, ``edges`` are the round ends of a bin of numbers, and
+    ``title`` is what a bar is called that has a name: a month, or the released value that stands for the others.
     """
 
     first: str | None = field(repr=False)
@@ -31,6 +32,22 @@ class Bin:
     rest: bool = False
     place: int = 0
     edges: tuple[float, float] | None = None
+    title: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelDistribution:
+    """The values of a column as they were released, beside the originals at the same level.
+
+    Nothing is spread: an original counts for the group that it lies in, a released value for the group that it names.
+    """
+
+    #: The groups of the level, and the released values that are coarser than it, together.
+    bins: tuple[Bin, ...] = field(repr=False)
+    #: The share of records that would have to change their group.
+    total_variation: float
+    #: The share of the released records that have a coarser value than these groups.
+    coarser: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +65,9 @@ class Distribution:
     wasserstein: float | None
     #: The distributions themselves, for pictures.
     bins: tuple[Bin, ...] = field(repr=False)
+    #: The same at the level that was released; None where values were not grouped, or not into groups that can be told
+    #: apart.
+    level: LevelDistribution | None = None
 
 
 def distributions(pair: Pair) -> tuple[Distribution, ...]:
@@ -78,6 +98,7 @@ def _distribution(pair: Pair, column: int) -> Distribution:
         hellinger=_clip(float(np.square(np.sqrt(before) - np.sqrt(after)).sum() / 2) ** 0.5),
         wasserstein=wasserstein(axis, before, after),
         bins=_bins(axis, before, after),
+        level=_at_level(pair, column, before),
     )
 
 
@@ -112,9 +133,89 @@ def _bins(axis: ColumnAxis, before: Floats, after: Floats) -> tuple[Bin, ...]:
             rest=group.rest,
             place=group.place,
             edges=group.edges,
+            title=group.title,
         )
-        for group in grouped(axis, before + after, _BINS)
+        # the commonest of the original: pictures of several releases of a table then show the same values
+        for group in grouped(axis, before + after * 1e-6, _BINS)
     )
+
+
+#: the share of the released records whose values the groups of a level must hold, and the share that may overlap them
+_FITTING, _OVERLAPPING = 0.9, 0.25
+
+
+def _at_level(pair: Pair, column: int, before: Floats) -> LevelDistribution | None:
+    """Count originals and released values in the finest groups that nearly all released values keep to."""
+    axis, boxes = pair.axes[column], pair.released
+    low, high = boxes.low[:, column], boxes.high[:, column]
+    if axis.perturbed or not boxes.records or not (low < high).any():
+        return None
+    groups = _level(axis, low, high, boxes.counts) if axis.hierarchy is not None else _chains(axis, low, high)
+    if groups is None:
+        return None
+    number = int(groups.of[-1]) + 1
+    fits = groups.of[low] == groups.of[high]
+    original = np.bincount(groups.of, weights=before, minlength=number)
+    released = np.bincount(groups.of[low[fits]], weights=boxes.counts[fits], minlength=number) / boxes.records
+    coarser = _clip(float(boxes.counts[~fits].sum()) / boxes.records)
+    first = np.searchsorted(groups.of, np.arange(number))
+    last = np.searchsorted(groups.of, np.arange(number), side="right") - 1
+    bins = [
+        Bin(
+            first=axis.labels[int(first[place])],
+            last=axis.labels[int(last[place])],
+            original=float(original[place]),
+            released=float(released[place]),
+            place=place,
+            title=groups.titles[place] if groups.titles is not None else None,
+        )
+        for place in range(number)
+    ]
+    if coarser:
+        bins.append(Bin(first=None, last=None, original=0.0, released=coarser, rest=True, place=number, title=_COARSER))
+    changed = (float(np.abs(original - released).sum()) + coarser) / 2
+    return LevelDistribution(bins=tuple(bins), total_variation=_clip(changed), coarser=coarser)
+
+
+_COARSER = "coarser than this"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Groups:
+    """The group of every leaf, ascending, and what the groups are called."""
+
+    of: npt.NDArray[np.int64]
+    titles: tuple[str | None, ...] | None = None
+
+
+def _level(axis: ColumnAxis, low: Codes, high: Codes, counts: Counts) -> _Groups | None:
+    """Return the lowest level that nearly all released values keep to; the highest where many are coarser."""
+    assert axis.hierarchy is not None  # noqa: S101 - asked for columns with levels only
+    records, most = float(counts.sum()), _BINS if axis.places is not None else axis.leaves
+    chosen, overlapping = None, 0.0
+    for labels, codes in zip(axis.hierarchy.labels, axis.hierarchy.codes, strict=True):
+        if len(labels) > most or len(codes) != axis.leaves:
+            continue
+        if len(labels) == 1:
+            break
+        fits = codes[low] == codes[high]
+        whole = (low == 0) & (high == axis.leaves - 1)
+        overlapping = float(counts[~fits & ~whole].sum()) / records
+        chosen = _Groups(of=codes.astype(np.int64), titles=labels)
+        if float(counts[fits].sum()) >= _FITTING * records:
+            break
+    return chosen if overlapping <= _OVERLAPPING else _chains(axis, low, high)
+
+
+def _chains(axis: ColumnAxis, low: Codes, high: Codes) -> _Groups | None:
+    """Put leaves together that a released value covers together; None where that leaves one group."""
+    joined = np.zeros(axis.leaves + 1, dtype=np.int64)
+    np.add.at(joined, low, 1)
+    np.add.at(joined, high, -1)
+    # a leaf goes with the one before it where a value covers both
+    together = np.cumsum(joined)[: axis.leaves - 1] > 0
+    of = np.concatenate([[0], np.cumsum(~together)])
+    return _Groups(of=of) if 1 < of[-1] + 1 <= _BINS else None
 
 
 def coverage(pair: Pair) -> float | None:
@@ -159,13 +260,16 @@ class Group:
     edges: tuple[float, float] | None = None
     #: Whether these are all values that have no group of their own.
     rest: bool = False
+    #: What a group of days is called: a month, a year.
+    title: str | None = None
 
 
 def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
     """Return the ends of at most about ``most`` bins that hold all ``numbers``.
 
-    The ends are multiples of 1, 2, 2.5 or 5 times a power of ten; or, where most numbers are small beside the largest,
-    steps of a logarithmic scale. None where floating point cannot tell the bins apart.
+    The ends are multiples of 1, 2, 2.5 or 5 times a power of ten, and whole where all numbers are; or, where most
+    numbers are small beside the largest, steps of a logarithmic scale. None where floating point cannot tell the bins
+    apart.
 
     Examples
     --------
@@ -183,8 +287,11 @@ def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
         edges = edges[max(int(first) - 1, 0) : int(last) + 1]
         if len(edges) <= most + 1:
             return edges
+    whole = bool((numbers == np.floor(numbers)).all())
     width = 10.0 ** math.floor(math.log10((high - low) / most))
-    width *= next((step for step in _ROUND if (high - low) / (width * step) <= most), 10)
+    width = max(width, 1.0) if whole else width
+    steps = [step for step in _ROUND if not whole or float(width * step).is_integer()]
+    width *= next((step for step in steps if (high - low) / (width * step) <= most), 10)
     with np.errstate(over="ignore"):
         edges = width * np.arange(math.floor(low / width), math.floor(high / width) + 2, dtype=np.float64)
     told_apart = np.isfinite(edges).all() and (np.diff(edges) > 0).all()
@@ -213,6 +320,8 @@ def _ordered(axis: ColumnAxis, known: npt.NDArray[np.int64], shares: Floats, mos
     if len(known) <= most:
         return [Group(labels=known[i : i + 1], place=i) for i in range(len(known))]
     places = axis.places[known]
+    if axis.attribute.kind is Kind.DATE:
+        return _calendar(known, places, most)
     edges = round_edges(places, shares[known], most) if axis.attribute.kind is Kind.NUMERIC else None
     if edges is None:
         width = places[-1] - places[0]
@@ -229,6 +338,39 @@ def _ordered(axis: ColumnAxis, known: npt.NDArray[np.int64], shares: Floats, mos
         )
         for group, place in zip(groups, first, strict=True)
     ]
+
+
+def _calendar(known: npt.NDArray[np.int64], places: Floats, most: int) -> list[Group]:
+    """Cut days into weeks, months, quarters or years."""
+    days = places.astype(np.int64).astype("datetime64[D]")
+    months = days.astype("datetime64[M]").astype(np.int64)
+    units = {"week": (places.astype(np.int64) + 3) // 7, "month": months, "quarter": months // 3}
+    units |= {f"{years}": (months // 12 + 1970) // years for years in (1, 5, 10, 50, 100, 500, 1000)}
+    fitting = (unit for unit, number in units.items() if number[-1] - number[0] < most)
+    unit = next(fitting, "1000")
+    number = units[unit]
+    groups = np.split(np.arange(len(known)), np.flatnonzero(np.diff(number)) + 1)
+    return [
+        Group(
+            labels=known[group],
+            place=int(number[group[0]] - number[0]),
+            title=_period(unit, int(number[group[0]])),
+        )
+        for group in groups
+    ]
+
+
+def _period(unit: str, number: int) -> str:
+    """Return what a week, month or quarter since 1970, or a number of years, is called."""
+    if unit == "week":
+        return f"week of {np.datetime64(number * 7 - 3, 'D')}"
+    if unit == "month":
+        return str(np.datetime64(number, "M"))
+    if unit == "quarter":
+        return f"{1970 + number // 4}-Q{number % 4 + 1}"
+    years = int(unit)
+    first = number * years
+    return f"{first}" if years == 1 else f"{first} to {first + years - 1}"
 
 
 def _common(known: npt.NDArray[np.int64], shares: Floats, most: int) -> list[Group]:

@@ -12,6 +12,7 @@ from shoal.relations import names_of
 from shoal.report import (
     Axis,
     Chart,
+    ColumnFigures,
     Dot,
     LatticeFigures,
     PeopleFigures,
@@ -21,6 +22,8 @@ from shoal.report import (
     column_chart,
     figure,
     frontier_chart,
+    inside_chart,
+    largest_share,
     lattice_chart,
     people_rows,
 )
@@ -109,14 +112,36 @@ def side_by_side(here: Here, table: str, run: Annotated[list[str], Query(max_len
         each["bytes"] = sum(path.stat().st_size for path in files if path.is_file())
     done = [each for each in shown["runs"] if each["kind"] == "release" and each["status"]["state"] == "done"]
     chosen = [each for each in done if each["id"] in run]
-    return _page("side_by_side", step="all-runs", done=done, chosen=[_beside(here, each) for each in chosen], **shown)
+    return _page("side_by_side", step="all-runs", done=done, chosen=_beside(here, chosen), **shown)
 
 
-def _beside(here: Context, about: dict[str, Any]) -> dict[str, Any]:
-    found = releases.exploration(here, about["id"])
-    columns = TableFigures.model_validate(found["tables"][0]).columns if found.get("tables") else ()
-    pictures = {column.name: figure(column_chart(column), role=column.role.value) for column in columns}
-    return about | {"figures": figures(found), "pictures": pictures, "promises": found["promises"]}
+def _beside(here: Context, chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is shown of each run; a bar of a column means the same in all of them."""
+    explored = [releases.exploration(here, about["id"]) for about in chosen]
+    columns = [
+        {each.name: each for each in TableFigures.model_validate(found["tables"][0]).columns}
+        if found.get("tables")
+        else {}
+        for found in explored
+    ]
+    tops = {
+        name: max(largest_share(each[name]) for each in columns if name in each)
+        for name in dict.fromkeys(name for each in columns for name in each)
+    }
+    return [
+        about
+        | {
+            "figures": figures(found),
+            "pictures": {name: _drawn(column, tops[name]) for name, column in shown.items()},
+            "promises": found["promises"],
+        }
+        for about, found, shown in zip(chosen, explored, columns, strict=True)
+    ]
+
+
+def _drawn(column: ColumnFigures, top: float | None = None) -> Any:
+    """Draw a column as it was released, and what was lost inside its groups."""
+    return figure(column_chart(column, top=top), role=column.role.value, inside=inside_chart(column))
 
 
 @router.get("/tables/{table}/compare")
@@ -196,10 +221,7 @@ def _pictures(found: dict[str, Any]) -> dict[str, Any]:
     shown = [TableFigures.model_validate(each) for each in found.get("tables", [])]
     return {
         "sizes": None if found["mixed"] else figure(class_sizes_chart(_risk(found["after"]), _risk(found["before"]))),
-        "tables": {
-            each.file: [figure(column_chart(column), role=column.role.value) for column in each.columns]
-            for each in shown
-        },
+        "tables": {each.file: [_drawn(column) for column in each.columns] for each in shown},
     }
 
 

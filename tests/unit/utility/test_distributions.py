@@ -79,6 +79,107 @@ def test_many_numbers_share_bars_of_the_same_width() -> None:
     assert (found.bins[0].first, found.bins[-1].last) == ("0", "999")
 
 
+def test_bins_of_whole_numbers_end_at_whole_numbers() -> None:
+    ages = [float(age) for age in range(96)]
+    (found,) = distributions(_numbers(ages, ages))
+    assert [bar.edges for bar in found.bins][:2] == [(0.0, 5.0), (5.0, 10.0)]
+
+
+def _days(first: str, last: str) -> list[str | None]:
+    day = shoal.Attribute(name="day", role="quasi-identifier", kind="date")
+    days = pa.array(np.arange(first, last, dtype="datetime64[D]"))
+    table = shoal.read(pa.table({"day": days})).with_schema(shoal.Schema(attributes=(day,)))
+    (found,) = distributions(Pair.of(table, table))
+    assert sum(bar.original for bar in found.bins) == pytest.approx(1.0)
+    return [bar.title for bar in found.bins]
+
+
+def test_bins_of_days_are_weeks_months_quarters_or_years() -> None:
+    assert _days("2024-01-29", "2024-05-06")[:2] == ["week of 2024-01-29", "week of 2024-02-05"]
+    assert _days("2023-01-01", "2025-01-01")[:2] == ["2023-01", "2023-02"]
+    assert _days("2018-01-01", "2025-01-01")[-1] == "2024-Q4"
+    assert _days("1950-02-03", "1975-01-01")[0] == "1950"
+    assert _days("1900-02-03", "2020-01-01")[0] == "1900 to 1904"
+
+
+ILLNESS = shoal.Schema(
+    attributes=(
+        shoal.Attribute(
+            name="age",
+            role="quasi-identifier",
+            kind="numeric",
+            hierarchy=shoal.Intervals(widths=(10, 20)),
+        ),
+    )
+)
+
+
+def _released(ages: list[int], released: list[str]) -> Pair:
+    table = shoal.read(pa.table({"age": ages})).with_schema(ILLNESS)
+    return Pair.of(table, shoal.read(pa.table({"age": released})))
+
+
+def test_released_groups_stand_beside_the_originals_that_lie_in_them() -> None:
+    # spread evenly, a half of the records would have changed: nobody did
+    (found,) = distributions(_released([20, 20, 29, 30], ["[20, 30)"] * 3 + ["[30, 40)"]))
+    assert found.total_variation > 0
+    assert found.level is not None
+    assert (found.level.total_variation, found.level.coarser) == (0.0, 0.0)
+    assert [(bar.title, bar.original, bar.released) for bar in found.level.bins] == [
+        ("[20, 30)", 0.75, 0.75),
+        ("[30, 40)", 0.25, 0.25),
+    ]
+
+
+def test_values_coarser_than_the_groups_are_counted_apart() -> None:
+    (found,) = distributions(_released([20] * 15 + [30] * 5, ["[20, 30)"] * 14 + ["[30, 40)"] * 5 + ["*"]))
+    assert found.level is not None
+    assert found.level.coarser == pytest.approx(0.05)
+    assert [(bar.rest, bar.released) for bar in found.level.bins] == [
+        (False, pytest.approx(0.7)),
+        (False, pytest.approx(0.25)),
+        (True, pytest.approx(0.05)),
+    ]
+    assert found.level.total_variation == pytest.approx(0.05)
+
+
+def test_a_value_that_was_hidden_in_some_records_stays_apart_from_the_others() -> None:
+    town = shoal.Schema(attributes=(shoal.Attribute(name="town", role="quasi-identifier"),))
+    table = shoal.read(pa.table({"town": ["a", "a", "b", "c"]})).with_schema(town)
+    (found,) = distributions(Pair.of(table, shoal.read(pa.table({"town": ["a", "a", "b", "*"]}))))
+    assert found.level is not None
+    assert [(bar.title, bar.released) for bar in found.level.bins] == [
+        ("a", 0.5),
+        ("b", 0.25),
+        ("c", 0.0),
+        ("coarser than this", 0.25),
+    ]
+
+
+def test_intervals_of_their_own_form_groups_where_none_overlap() -> None:
+    (found,) = distributions(_released([21, 25, 28, 33], ["[21, 25]", "[21, 25]", "[28, 33]", "[28, 33]"]))
+    assert found.level is not None
+    assert [(bar.first, bar.last, bar.released) for bar in found.level.bins] == [("21", "25", 0.5), ("28", "33", 0.5)]
+    (crossed,) = distributions(_released([21, 25, 28, 33], ["[21, 28]", "[21, 28]", "[25, 33]", "[25, 33]"]))
+    assert crossed.level is None
+
+
+def test_values_that_were_not_grouped_have_no_second_view() -> None:
+    (found,) = distributions(_released([21, 25], ["21", "25"]))
+    assert found.level is None
+
+
+@pytest.mark.slow
+@given(points(minimum=1), boxes())
+def test_shares_at_a_level_add_up(people: list, released: list) -> None:
+    for each in distributions(pair_of(people, released, ordered=(0,))):
+        if each.level is not None:
+            assert sum(bar.original for bar in each.level.bins) == pytest.approx(1.0)
+            assert sum(bar.released for bar in each.level.bins) == pytest.approx(1.0)
+            # groups say no more than the values inside them do
+            assert each.level.total_variation <= each.total_variation + each.level.coarser + 1e-9
+
+
 def test_rare_categories_share_one_bar() -> None:
     schema = shoal.Schema(attributes=(shoal.Attribute(name="town", role="quasi-identifier"),))
     names = [f"t{i:03}" for i in range(100) for _ in range(1 + i)]
