@@ -6,8 +6,10 @@ import ast
 import functools
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -150,14 +152,15 @@ def test_every_name_of_a_package_is_there_and_comes_from_its_own_modules(stub: P
         assert hasattr(package, name), f"{package.__name__} lists `{name}`, which its module does not have"
 
 
-def _kinds_of_steps() -> set[type]:
+@functools.cache
+def _kinds_of_steps() -> frozenset[type]:
     """Return every kind of step that is defined in a module of Shoal."""
     for each in pkgutil.walk_packages(import_module("shoal.methods").__path__, "shoal.methods."):
         import_module(each.name)
     kinds: list[type] = [import_module("shoal.guarantees").Event]
     for kind in kinds:
         kinds += (each for each in kind.__subclasses__() if each.__module__.startswith("shoal."))
-    return {kind for kind in kinds if hasattr(kind, "name")}
+    return frozenset(kind for kind in kinds if hasattr(kind, "name"))
 
 
 def test_every_kind_of_step_is_listed_by_a_method_that_takes_it() -> None:
@@ -226,6 +229,65 @@ def test_no_step_is_named_by_a_text_outside_of_its_class() -> None:
             if isinstance(node, ast.Constant) and node.value in names and id(node) not in own
         ]
     assert not found, "\n".join(found)
+
+
+@functools.cache
+def _names_of_classes() -> dict[str, str]:
+    return {kind.__name__: kind.name for kind in (*import_module("shoal.methods").METHODS, *_kinds_of_steps())}
+
+
+def _texts(node: ast.AST) -> set[object]:
+    """Return the texts of an expression; a class of which the name is asked for counts as its name."""
+    asked = [each.value for each in ast.walk(node) if isinstance(each, ast.Attribute) and each.attr == "name"]
+    named = {getattr(each, "attr", getattr(each, "id", None)) for each in asked}
+    constants = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+    return constants | {name for each, name in _names_of_classes().items() if each in named}
+
+
+def _compared_with_a_name(tree: ast.Module) -> Iterator[tuple[int, set[object]]]:
+    """Return the texts that something called ``name`` or ``method`` is compared with, and the line."""
+    for node in ast.walk(tree):
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match):
+            sides = [node.subject]
+        if any(_is_a_name(side) for side in sides):
+            patterns = node.cases if isinstance(node, ast.Match) else sides
+            yield node.lineno, set().union(*(_texts(each) for each in patterns))
+
+
+def _is_a_name(node: ast.expr) -> bool:
+    if isinstance(node, ast.Subscript):
+        return bool(_texts(node.slice) & {"method", "step"})
+    called = getattr(node, "attr", getattr(node, "id", None))
+    return called in ("method", "name", "step")
+
+
+def test_nobody_asks_for_a_step_by_its_name() -> None:
+    homes = {kind.name: kind.__module__.split(".")[1] for kind in _kinds_of_steps()}
+    found = [
+        f"{path.relative_to(SOURCE)}:{line} {asked & {*homes}}"
+        for path in _modules()
+        for line, asked in _compared_with_a_name(_tree(path))
+        if any(homes.get(str(each), _home(path)) != _home(path) for each in asked)
+    ]
+    assert not found, "say it with an attribute of the step:\n" + "\n".join(found)
+
+
+def test_nobody_asks_for_a_method_by_its_name() -> None:
+    """Everybody reads its capabilities; templates of the app are looked at as texts."""
+    names = {kind.name for kind in import_module("shoal.methods").METHODS}
+    found = [
+        f"{path.relative_to(SOURCE)}:{line} {asked & names}"
+        for path in _modules()
+        for line, asked in _compared_with_a_name(_tree(path))
+        if asked & names
+    ]
+    for path in (SOURCE / "web" / "templates").glob("*.html"):
+        conditions = re.findall(r"{[{%].*?[%}]}", path.read_text(encoding="utf-8"))
+        found += [f"{path.name}: {each}" for each in conditions if any(f'"{name}"' in each for name in names)]
+    assert not found, "ask for its capabilities:\n" + "\n".join(found)
 
 
 def test_importing_shoal_loads_nothing_heavy() -> None:

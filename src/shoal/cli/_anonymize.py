@@ -288,12 +288,13 @@ def anonymize(
             records_per_person,
         ]
         alone = not (forecast or any(named) or k is not None)
-        pays = is_undescribed and alone and method in (None, "truthful", "truthful-tables")
+        able = methods.TruthfulTables.capabilities if method is None else methods.by_name(method).capabilities
+        pays = is_undescribed and alone and able.private_promise == shoal.DifferentialPrivacy.name
         release_epsilon = epsilon
         if pays:
             release_epsilon = _rest(epsilon)
             privacy["delta"] = _rest(delta or DELTA)
-            method = method or "truthful-tables"
+            method = method or methods.TruthfulTables.name
         short = {"k": k, "l": l, "t": t, "epsilon": release_epsilon}
         models = _models(short, privacy, promise or [], method)
         if pays:
@@ -475,7 +476,7 @@ def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehea
         )
         return
     for event in release.guarantee.events:
-        if event.name == "repeated":
+        if event.warns:
             _output.warning(event.describe())
     show_rehearsal(rehearsed)
     _output.text(str(release))

@@ -44,6 +44,8 @@ class Event:
     hides_classes: ClassVar[bool] = False
     #: The term of ISO/IEC 20889:2018 for it, if it has one.
     term: ClassVar[str | None] = None
+    #: Whether it tells of something that the holder of the data should look at before the release leaves.
+    warns: ClassVar[bool] = False
     #: What it does to the columns that it names, if anything: "generalised".
     effect: ClassVar[str | None] = None
     #: What stands in the columns that it names after it, where that is not what stood there before.
@@ -110,6 +112,11 @@ class Event:
     def technique(self) -> str | None:
         """The term of ISO/IEC 20889:2018 for what was done, if it has one."""
         return self.term
+
+    @property
+    def is_routine(self) -> bool:
+        """Whether it need not be said to the holder of the data, because it changed nothing or is always taken."""
+        return False
 
     @property
     def hidden_classes(self) -> tuple[int, int] | None:

@@ -63,6 +63,7 @@ class Repeated(Event):
     """Identifiers have the same value in several records, which every promise counts one by one."""
 
     name = "repeated"
+    warns = True
     #: The identifiers, and how many different values each has.
     columns: tuple[str, ...]
     values: tuple[int, ...]
@@ -251,6 +252,10 @@ class Ordered(Event):
     name = "ordered"
     by: str = "the released values"
     sentence = "Ordered the records by {by}, so that their order reveals nothing more."
+
+    @property
+    def is_routine(self) -> bool:
+        return True
 
 
 #: the steps that every method may take

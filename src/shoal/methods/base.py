@@ -99,6 +99,8 @@ class MethodCapabilities:
     #: Whether values become coarser and nothing is drawn at random: a second look costs nothing, and one level per
     #: column is another way to keep the same promises.
     generalizes: bool = False
+    #: Whether every column has one level for all records, so that a person can pick levels, and others than a search.
+    one_level: bool = False
     #: Names of the figures that a certificate may state, because the release alone tells them; ``{column}`` stands for
     #: each column that a step names.
     measures: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from shoal.errors import quoted
 from shoal.exact import fraction, share
-from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, Event, RehearsalEntry, Strength
+from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, RehearsalEntry, Strength
 from shoal.methods import Result
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, LearntFigures, OwnFigures, PeopleFigures, Risk, Variant
@@ -225,7 +225,7 @@ def summary(release: Result) -> str:
     lines = _section("Promised", (promise.statement for promise in promises))
     lines += _section("Assuming", dict.fromkeys(text for promise in promises for text in promise.assumptions))
     lines += _section("Note", [GUESSED] if release.plan.schema.guessed else [])
-    lines += _section("Done", (event.describe() for event in release.guarantee.events if not _is_usual(event)))
+    lines += _section("Done", (event.describe() for event in release.guarantee.events if not event.is_routine))
     lines += _quality(release.measures)
     shown = [risk for risk in (release.before, release.after) if risk is not None]
     apart = len(release.parts) > 1 and release.parts[0].class_column is None
@@ -244,11 +244,6 @@ def summary(release: Result) -> str:
         lines += _risk("Risk of the worst table" if apart else "Risk", _RISKS, shown)
     lines += _kept([OwnFigures.of(each) for each in release.own_values])
     return "\n".join([*lines, *_people([PeopleFigures.of(each) for each in release.people or ()])])
-
-
-def _is_usual(event: Event) -> bool:
-    """Return whether a step need not be said to the holder: nothing was suppressed, or records were sorted."""
-    return event.name == "ordered" or (event.name == "suppressed" and not getattr(event, "records", 1))
 
 
 def _people(found: Sequence[PeopleFigures]) -> list[str]:

@@ -11,7 +11,7 @@ from shoal import tables
 from shoal.errors import ParameterError, Problems, quoted
 from shoal.exact import FLAG, Arguments, fraction
 from shoal.guarantees import Event
-from shoal.methods.base import Watch, Work
+from shoal.methods.base import MethodCapabilities, Watch, Work
 from shoal.methods.recode._aggregate import Aggregate, aggregate_problems, aggregated
 from shoal.methods.recode._any_time import BranchAndBound
 from shoal.methods.recode._iterate import suppress_cells
@@ -98,6 +98,7 @@ class Generalize(Recode):
 
     name: ClassVar[str] = "generalize"
     about: ClassVar[str] = "One level per column, provably the best one."
+    capabilities: ClassVar[MethodCapabilities] = replace(Recode.capabilities, one_level=True)
     steps: int | None = None
     cells: bool = field(default=False, metadata=FLAG)
     levels: Mapping[str, int] = field(default_factory=dict)

@@ -124,6 +124,10 @@ class Suppressed(Event):
     of: int
     sentence = "Suppressed {records:,} of {of:,} records."
 
+    @property
+    def is_routine(self) -> bool:
+        return not self.records
+
     def check(self, evidence: Evidence) -> Decision:
         """Compare the records that were read, removed and released."""
         before = evidence.taken[: [step is self for step in evidence.taken].index(True)]

@@ -45,7 +45,8 @@ class ComparisonChoice(RequestBody):
 @router.post("/tables/{table}/comparisons", status_code=201, response_model=RunAnswer)
 def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any]:
     """Start a comparison; it is a run whose exploration holds all points, the frontier and a recommendation."""
-    from shoal import schema
+    from shoal import methods, schema
+    from shoal.methods.shorthand import in_short
 
     chosen = _sorted(comparison)
     _check(here, table, chosen)
@@ -55,7 +56,7 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
     about = {
         "kind": "comparison",
         "title": f"Comparison: {'; '.join(strengths)}",
-        "method": ", ".join(chosen["methods"]) or "truthful",
+        "method": ", ".join(chosen["methods"]) or methods.keeper(in_short("epsilon").name).name,
         "statements": ["All releases are made and measured; none is kept."],
         **commands(chosen, here.store.tables.about(table)),
     }

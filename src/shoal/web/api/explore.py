@@ -17,7 +17,7 @@ from shoal.web._jobs import PLAN, RELEASE
 from shoal.web._store import NotFound, read_json, write_json
 from shoal.web.api.answers import CombinationAnswer, PredictionAnswer, RequestBody, RunAnswer, UsefulnessAnswer
 from shoal.web.api.plans import PlanChoice
-from shoal.web.api.releases import exploration
+from shoal.web.api.releases import capabilities, exploration
 from shoal.web.api.runs import start
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ class NodeChoice(RequestBody):
 @router.post("/runs/{run}/node", status_code=201, response_model=RunAnswer)
 def apply(here: Here, run: str, node: NodeChoice) -> dict[str, Any]:
     """Make a release like that of a run, with these levels: a new run, which keeps or refuses the same promise."""
+    from shoal import Generalize
+
     about = here.store.runs.about(run)
     choice = PlanChoice.model_validate(about.get("choice") or {"promises": []})
-    if choice.method.name != "generalize" or choice.method.parameters.get("links") == "kept":
-        raise DataError("only runs of `generalize` have nodes that can be applied")
+    if not has_one_level(about) or choice.method.parameters.get("links") == "kept":
+        raise DataError(f"only runs of `{Generalize.name}` have nodes that can be applied")
     parameters = choice.method.parameters | {"levels": node.levels}
     method = choice.method.model_copy(update={"parameters": parameters})
     return start(here, about["table"], choice.model_copy(update={"method": method}))
@@ -56,20 +58,25 @@ def apply(here: Here, run: str, node: NodeChoice) -> dict[str, Any]:
 @router.post("/runs/{run}/one-level", status_code=201, response_model=RunAnswer)
 def one_level(here: Here, run: str) -> dict[str, Any]:
     """Search one level per column that keeps the promise of a run: a new run, of whose nodes others can be picked."""
+    from shoal import Generalize
+
     about = here.store.runs.about(run)
     if not has_levels(about):
         raise DataError("only methods that make values coarser have levels to search")
     choice = PlanChoice.model_validate(about["choice"])
     kept = {name: choice.method.parameters[name] for name in _LIKEWISE if name in choice.method.parameters}
-    method = choice.method.model_copy(update={"name": "generalize", "parameters": kept})
+    method = choice.method.model_copy(update={"name": Generalize.name, "parameters": kept})
     return start(here, about["table"], choice.model_copy(update={"method": method}))
 
 
 def has_levels(about: dict[str, Any]) -> bool:
     """Return whether the promise of a run can be kept with one level per column."""
-    from shoal import methods
+    return bool(about.get("choice")) and capabilities(about).generalizes
 
-    return bool(about.get("choice")) and methods.by_name(about["method"]).capabilities.generalizes
+
+def has_one_level(about: dict[str, Any]) -> bool:
+    """Return whether a run has one level per column, so that others can be picked."""
+    return bool(about.get("choice")) and capabilities(about).one_level
 
 
 @router.get("/runs/{run}/pairs/{first}/{second}", response_class=HTMLResponse)

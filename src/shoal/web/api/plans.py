@@ -280,6 +280,7 @@ def _kept(name: str) -> dict[str, Any]:
         "line": method.about,
         "short": {short: in_short(short, name).name for short in SHORT},
         "private": method.capabilities.private_promise is not None,
+        "compared": method in (methods.Generalize, methods.Iterate, methods.Mondrian),  # unless somebody says otherwise
     }
 
 

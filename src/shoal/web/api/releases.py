@@ -7,7 +7,7 @@ import io
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,7 @@ from shoal.web.api.tables import UPLOAD
 
 if TYPE_CHECKING:
     from shoal import Schema
+    from shoal.methods import MethodCapabilities
 
 router = APIRouter()
 verifications = APIRouter()
@@ -123,7 +124,7 @@ def records(here: Here, run: str, ending: str) -> Response:
         raise NotFound("this run has no release", hint="it is not finished, or it failed")
     with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
         file = Path(place) / f"records.{ending}"
-        if here.store.runs.about(run)["method"] == shoal.TruthfulTables.name:
+        if capabilities(here.store.runs.about(run)).shared_columns:
             shoal.estimate(folder).write_records(file)
         else:
             shoal.released(folder).write_concrete(file)
@@ -133,6 +134,13 @@ def records(here: Here, run: str, ending: str) -> Response:
                 target.write(path, path.name)
     headers = {"content-disposition": f'attachment; filename="records-{ending}.zip"'}
     return Response(archive.getvalue(), media_type="application/zip", headers=headers)
+
+
+def capabilities(about: Mapping[str, Any]) -> MethodCapabilities:
+    """Return what the method of a run can do."""
+    from shoal import methods
+
+    return methods.by_name(about["method"]).capabilities
 
 
 def _files(folder: Path) -> dict[str, Path]:
