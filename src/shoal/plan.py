@@ -186,7 +186,7 @@ class Plan:
             problems.add("`accepted` is for promises about classes, and the plan has none")
         for described in self.measures:
             _collect(problems, partial(self._measure, described))
-        _collect(problems, partial(self.method.resolved, self.schema))
+        _collect(problems, partial(self.method.resolve, self.schema))
         for problem in (*(each for model in self.models for each in model.problems(self.schema)), *self._mismatches()):
             problems.add(problem)
         problems.raise_as(PlanError)
@@ -204,7 +204,7 @@ class Plan:
     @property
     def cost(self) -> Cost | None:
         """What a release costs of a budget of differential privacy; None if it promises no such thing as a whole."""
-        return None if self.privacy is None else self.method.cost(self.privacy.resolved(self.schema), self.schema)
+        return None if self.privacy is None else self.method.cost(self.privacy.resolve(self.schema), self.schema)
 
     @property
     def reported(self) -> tuple[Measure, ...]:
@@ -299,7 +299,7 @@ class Plan:
 
     def _measure(self, described: str | Mapping[str, object]) -> Measure:
         weights = {name: self.schema[name].weight for name in self.schema.quasi_identifiers}
-        return as_measure(described, weights=weights).resolved(self.schema)
+        return as_measure(described, weights=weights).resolve(self.schema)
 
     def _mismatches(self) -> list[str]:
         """Return what does not go together."""

@@ -105,7 +105,7 @@ def test_arguments_are_not_changed(model: Model, seed: int) -> None:
     kept = np.random.default_rng(seed).random(len(classes)) < 0.7
     before = pickle.dumps((classes.sizes, classes.codes, classes.population, classes.histogram("s").counts, kept))
     model.keep(classes, kept)
-    model.achieved(classes, kept)
+    model.find_achieved(classes, kept)
     after = pickle.dumps((classes.sizes, classes.codes, classes.population, classes.histogram("s").counts, kept))
     assert before == after
 
@@ -189,7 +189,7 @@ def test_a_model_reads_what_it_declares_and_nothing_else(model: Model) -> None:
         population=classes.population if capabilities.population else None,
     )
     assert model.keep(bare, everything(bare)).tolist() == model.keep(classes, everything(classes)).tolist()
-    assert model.achieved(bare) == model.achieved(classes)
+    assert model.find_achieved(bare) == model.find_achieved(classes)
     assert isinstance(capabilities, Capabilities)
 
 
@@ -197,12 +197,12 @@ def test_a_model_reads_what_it_declares_and_nothing_else(model: Model) -> None:
 def test_no_classes_are_no_problem(model: Model) -> None:
     empty = Release([], TREE).classes()
     assert model.keep(empty, everything(empty)).tolist() == []
-    assert model.achieved(empty) == {}
+    assert model.find_achieved(empty) == {}
     assert model.holds(empty)
     some = draw(0).classes()
     nothing = np.zeros(len(some), dtype=np.bool_)
     assert not model.keep(some, nothing).any()
-    assert model.achieved(some, nothing) == {}
+    assert model.find_achieved(some, nothing) == {}
 
 
 @each_model
@@ -210,7 +210,7 @@ def test_no_classes_are_no_problem(model: Model) -> None:
 def test_the_achieved_parameters_hold(model: Model, seed: int) -> None:
     classes = draw(seed).classes()
     kept = models.keep([model], classes)
-    achieved = model.achieved(classes, kept)
+    achieved = model.find_achieved(classes, kept)
     assert set(achieved) <= set(model.parameters())
     if achieved:
         assert all(math.isfinite(value) for value in achieved.values())

@@ -220,7 +220,7 @@ def test_ordered_closeness_of_classes_with_few_of_many_values(data: st.DataObjec
         expected = [reference.satisfied(model, release, group) for group in release.groups]
         assert model.keep(release.classes(), release.mask).tolist() == expected
     largest = max(reference.distance(release, group, "ordered") for group in release.groups)
-    assert TCloseness("s", 1).achieved(release.classes()) == {"t": largest}
+    assert TCloseness("s", 1).find_achieved(release.classes()) == {"t": largest}
 
 
 @examples(80)
@@ -240,7 +240,7 @@ def test_models_of_the_release_keep_a_part_that_satisfies_them_and_suppress_no_m
 @given(st.data(), releases(complete=True))
 def test_the_achieved_parameters_hold_and_nothing_stronger_does(data: st.DataObject, release: Release) -> None:
     model = data.draw(st.one_of(class_models(release), release_models()))
-    achieved = model.achieved(release.classes(), release.mask)
+    achieved = model.find_achieved(release.classes(), release.mask)
     if not release.released:
         assert achieved == {}
         return

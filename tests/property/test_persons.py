@@ -124,7 +124,7 @@ def test_models_decide_in_persons_what_their_definitions_say(most: int, data: st
     else:
         assert kept.tolist() == [expected[label] for label in range(len(classes))]
     if len(classes) and kept.all():
-        achieved = model.achieved(classes)
+        achieved = model.find_achieved(classes)
         changed = {name: value for name, value in achieved.items() if isinstance(value, int | Fraction)}
         assert reference.holds(dataclasses.replace(model, **changed), frequencies, chosen)
 

@@ -184,7 +184,7 @@ class Requirement(PromiseKind):
         del schema
         return []
 
-    def resolved(self, schema: Schema) -> Self:
+    def resolve(self, schema: Schema) -> Self:
         """Return the promise with everything spelt out that it leaves to the schema."""
         del schema
         return self

@@ -160,7 +160,7 @@ class Method(Checked, ABC):
         """Return figures of a release that the plan and the number of records decide before anything is spent."""
         return {}
 
-    def resolved(self, schema: Schema) -> Self:
+    def resolve(self, schema: Schema) -> Self:
         """Return the method with everything spelt out that it leaves to the schema."""
         return self
 
@@ -301,7 +301,7 @@ class Work:
         one is given. The table has the schema.
         """
         check_key(self.schema, self.key)
-        spelt = tuple(model.resolved(self.schema) for model in self.plan.models) if models is None else tuple(models)
+        spelt = tuple(model.resolve(self.schema) for model in self.plan.models) if models is None else tuple(models)
         plan = replace(self.plan, models=spelt, method=method or self.plan.method)
         return replace(self, plan=plan, table=self.table.with_schema(self.schema))
 

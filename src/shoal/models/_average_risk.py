@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.exact import Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, ReleaseModel, costs_of, occupied
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, ReleaseModel, costs_of, select_occupied
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -63,7 +63,7 @@ class AverageRisk(ReleaseModel):
         return replace(super(AverageRisk, self).capabilities, mean_risk=fraction(self.risk))
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        result = occupied(classes, kept)
+        result = select_occupied(classes, kept)
         numbers = np.flatnonzero(result)
         numbers = numbers[np.argsort(-costs_of(classes)[numbers], kind="stable")]
         numbers = numbers[np.argsort(classes.crowds[numbers], kind="stable")]

@@ -76,7 +76,7 @@ class BetaLikeness(SensitiveModel):
         """Return the plain model that allows ``factor`` times the gain."""
         return dataclasses.replace(self, beta=fraction(self.beta) * factor, enhanced=False)
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         ratios, shares = _gains(rows)
         allowed = ratios.at_most(1 + fraction(self.beta))
         if self.enhanced:

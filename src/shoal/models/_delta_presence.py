@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from shoal.exact import Arguments, Number, fraction, plain, within
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, occupied, population
+from shoal.models._model import KNOWN, Achieved, Capabilities, Mask, Model, population, select_occupied
 from shoal.models._ratios import Ratios
 from shoal.tables import Classes
 
@@ -69,7 +69,7 @@ class DeltaPresence(Model):
         return Capabilities(monotone_generalization=True, population=True, population_share=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        result = occupied(classes, kept)
+        result = select_occupied(classes, kept)
         shares = Ratios(classes.crowds[result], population(classes, self.title)[result])
         result[result] = shares.at_least(fraction(self.minimum)) & shares.at_most(fraction(self.maximum))
         return result

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.exact import WHOLE, Number, ball, fraction, plain, precisions, within, working_precision
 from shoal.guarantees import CLASSES, Words
-from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, occupied, population
+from shoal.models._model import KNOWN, SIZE_ALONE, Achieved, Capabilities, Mask, Model, population, select_occupied
 from shoal.tables import Classes
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class KMap(Model):
         return Capabilities(monotone_generalization=True, population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        return np.asarray(occupied(classes, kept) & (population(classes, self.title) >= self.k))
+        return np.asarray(select_occupied(classes, kept) & (population(classes, self.title) >= self.k))
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         people = population(classes, self.title)[released]

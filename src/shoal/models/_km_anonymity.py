@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.exact import WHOLE
 from shoal.guarantees import CLASSES, Words
 from shoal.kernels import Counts
-from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, occupied
+from shoal.models._model import Achieved, Capabilities, Mask, Model, Scope, select_occupied
 from shoal.tables import Classes, group, tally
 
 #: Possible combinations per class up to which a table of all of them is faster than a sort.
@@ -54,7 +54,7 @@ class KMAnonymity(Model):
     >>> import numpy as np
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     >>> classes = Classes(sizes=np.array([1, 1, 1]), codes=codes)
-    >>> print(KMAnonymity(2, m=1).achieved(classes))
+    >>> print(KMAnonymity(2, m=1).find_achieved(classes))
     k = 1
     """
 
@@ -72,7 +72,7 @@ class KMAnonymity(Model):
         return Capabilities(monotone_generalization=True, scope=Scope.RELEASE, codes=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        numbers = np.flatnonzero(occupied(classes, kept))
+        numbers = np.flatnonzero(select_occupied(classes, kept))
         while len(numbers):
             frequent = self._rarest(classes, numbers) >= self.k
             if frequent.all():

@@ -67,7 +67,7 @@ class DistinctLDiversity(SensitiveModel):
     def capabilities(self) -> Capabilities:
         return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         """Return the rows with at least l values, and l people to have them."""
         return np.asarray(np.minimum(rows.lengths, rows.crowds) >= self.l)
 
@@ -133,7 +133,7 @@ class EntropyLDiversity(SensitiveModel):
             sensitive=(self.attribute,),
         )
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         """Return the rows whose entropy is at least ln l, and that have l people or more."""
         threshold = fraction(self.l)
         difference = _entropies(rows) - (math.log(threshold.numerator) - math.log(threshold.denominator))
@@ -255,7 +255,7 @@ class RecursiveLDiversity(SensitiveModel):
     def capabilities(self) -> Capabilities:
         return Capabilities(monotone_generalization=True, minimal_class_size=self.l, sensitive=(self.attribute,))
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         people = rows.crowds >= self.l
         if self.l > 2:
             return np.asarray(people & (self._diversities(rows) >= self.l))

@@ -153,14 +153,14 @@ class Model(Requirement):
         of the range of the parameter, where no parameter holds.
         """
 
-    def achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
+    def find_achieved(self, classes: Classes, kept: Mask | None = None) -> Achieved:
         """Return the strongest parameters that hold in a release of exactly the ``kept`` classes (all by default)."""
-        released = occupied(classes, kept)
+        released = select_occupied(classes, kept)
         return self.strongest(classes, released) if released.any() else Achieved()
 
     def holds(self, classes: Classes, kept: Mask | None = None) -> bool:
         """Return whether a release of exactly the ``kept`` classes (all by default) satisfies the model."""
-        released = occupied(classes, kept)
+        released = select_occupied(classes, kept)
         return bool(np.array_equal(self.keep(classes, released), released))
 
     def proportions(self, attribute: SensitiveAttribute) -> Proportions | None:
@@ -199,13 +199,13 @@ class Model(Requirement):
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
         if not self._rightly_said(entry, evidence):
-            return [self._found(entry, False, _MISWORDED)]
-        found = self.achieved(classes)
+            return [self._make_check(entry, False, _MISWORDED)]
+        found = self.find_achieved(classes)
         if entry.exact not in ({}, found.plain()):
-            return [self._found(entry, False, "the release does not have the figures that it states")]
-        return [self._found(entry, not failing, f"{detail}; the release achieves {found}")]
+            return [self._make_check(entry, False, "the release does not have the figures that it states")]
+        return [self._make_check(entry, not failing, f"{detail}; the release achieves {found}")]
 
-    def _found(self, entry: PromiseEntry, passed: bool, detail: str, *, shown: bool = True) -> Check:
+    def _make_check(self, entry: PromiseEntry, passed: bool, detail: str, *, shown: bool = True) -> Check:
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
         subject = f"{self.name} {parameters}".strip() + (f" of {entry.file}" if entry.file else "")
         return Check(subject=subject, passed=passed, detail=detail, shown=shown)
@@ -213,35 +213,35 @@ class Model(Requirement):
     def _check_persons(self, entry: PromiseEntry, evidence: Evidence, classes: Classes) -> Check:
         """Check what the records show of a promise that counts persons, who are not in the release."""
         if not self._rightly_said(entry, evidence) or entry.exact:
-            return self._found(entry, False, _MISWORDED)
+            return self._make_check(entry, False, _MISWORDED)
         if evidence.plan.method.linked:
             return self._check_linked(entry, evidence)
         data = evidence.data(entry)
         # where quasi-identifiers are released as they are, promises hold for records as well
         if not self.shown_by_records and data.class_column is None:
             said = "it counts persons, whom the release does not show"
-            return self._found(entry, True, said, shown=False)
+            return self._make_check(entry, True, said, shown=False)
         failing = int(np.count_nonzero(~self.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         if failing:
             detail = f"{failing:,} of {len(classes):,} classes fail even if every record belongs to a different person"
-            return self._found(entry, False, detail)
+            return self._make_check(entry, False, detail)
         if not 1 <= self.capabilities.minimal_class_size <= evidence.counting(data.quasi_identifiers).crowd:
-            return self._found(entry, False, "the certificate's count of persons contradicts it")
+            return self._make_check(entry, False, "the certificate's count of persons contradicts it")
         shown = "have enough records" if self.shown_by_records else "keep it if records are counted"
         detail = f"all {len(classes):,} classes {shown}; how many persons they belong to, the release does not show"
-        return self._found(entry, True, detail)
+        return self._make_check(entry, True, detail)
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
         """Count how many persons, who are in the release by pseudonyms, share all their records."""
         found = evidence.frequencies(evidence.data(entry))
         k = self.parameters().get("k")
         if found.holders is None or not isinstance(k, int):
-            return self._found(entry, False, "the release does not link the records of anybody")
+            return self._make_check(entry, False, "the release does not link the records of anybody")
         shared = int(found.holders.sharing(group(found.codes)[0]).min())
         detail = (
             f"each of {found.persons:,} pseudonyms shares all its records with at least {shared - 1:,} of the others"
         )
-        return self._found(entry, shared >= k, detail)
+        return self._make_check(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:
         """Return whether a promise says what the model means."""
@@ -329,7 +329,7 @@ def in_order(models: Sequence[Model]) -> list[Model]:
     return sorted(models, key=lambda model: model.capabilities.scope)
 
 
-def occupied(classes: Classes, kept: Mask | None) -> Mask:
+def select_occupied(classes: Classes, kept: Mask | None) -> Mask:
     """Return the kept classes that hold records."""
     occupied = classes.sizes > 0
     return np.asarray(occupied if kept is None else occupied & kept)

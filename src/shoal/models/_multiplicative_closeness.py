@@ -94,7 +94,7 @@ class MultiplicativeCloseness(FactorModel):
         """Return the model that allows ``factor`` times the excess of the factor over 1."""
         return dataclasses.replace(self, t=1 + (fraction(self.t) - 1) * factor)
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         return close(rows, fraction(self.t))
 
     def strongest_of(self, rows: Rows) -> Achieved:
@@ -189,7 +189,7 @@ class DeltaDisclosure(FactorModel):
         """Return the model that allows ``factor`` times the difference."""
         return dataclasses.replace(self, delta=fraction(self.delta) * factor)
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         # Ratios of 64-bit counts are below exp(88): a greater delta asks for the presence of every value alone.
         delta = min(fraction(self.delta), Fraction(100))
         for low, high in enclosures(lambda: ball(delta).exp()):

@@ -59,7 +59,7 @@ def zayatz_fraction(counts: SizeCounts, people: int) -> Fraction:
 def by_pitman(counts: SizeCounts, people: int) -> arb | None:
     """Return the estimated share by Pitman's model, see `superpopulation.pitman`; None without a proved solution."""
     found = pitman_maximum(counts)
-    point = None if found is None else _proved(_PitmanEquations(counts), found)
+    point = None if found is None else _find_proved_box(_PitmanEquations(counts), found)
     if point is None:
         return None
     theta, alpha = point
@@ -72,7 +72,7 @@ def by_slide_negative_binomial(counts: SizeCounts, people: int) -> arb | None:
     if found is None:
         return None
     classes = _shlosser(counts, Fraction(counts.records, people))
-    point = _proved(_SlideEquations(counts, people, classes), found)
+    point = _find_proved_box(_SlideEquations(counts, people, classes), found)
     return None if point is None else _a_share(classes * (point[0] * point[1].log()).exp() / people)
 
 
@@ -161,7 +161,7 @@ def _trigamma(value: arb) -> arb:
     return ball(2).zeta(value)
 
 
-def _proved(equations: Equations, start: tuple[float, float]) -> Point | None:
+def _find_proved_box(equations: Equations, start: tuple[float, float]) -> Point | None:
     """Return a box, around the solution that floats found, that provably holds one solution and no other."""
     from flint import arb, arb_mat, ctx
 

@@ -25,14 +25,14 @@ class SensitiveModel(Model):
         rows = Rows.of(classes, self.attribute, kept)
         verdict = np.zeros(len(classes), dtype=np.bool_)
         if len(rows):
-            verdict[rows.classes] = self.satisfied(rows)
+            verdict[rows.classes] = self.decide_rows(rows)
         return verdict
 
     def strongest(self, classes: Classes, released: Mask) -> Achieved:
         return self.strongest_of(Rows.of(classes, self.attribute, released))
 
     @abstractmethod
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         """Return which rows, of at least one, satisfy the model in a release of exactly these rows."""
 
     @abstractmethod

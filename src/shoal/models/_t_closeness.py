@@ -74,7 +74,7 @@ class TCloseness(SensitiveModel):
     ...     counts=np.array([1, 1, 2, 1]),
     ... )
     >>> classes = Classes(sizes=np.array([2, 3]), sensitive={"charge": charge})
-    >>> print(TCloseness("charge", 0.2).achieved(classes))
+    >>> print(TCloseness("charge", 0.2).find_achieved(classes))
     t = 1/4 (0.25)
     >>> TCloseness("charge", 0.2).keep(classes, np.array([True, True])).tolist()
     [False, True]
@@ -114,7 +114,7 @@ class TCloseness(SensitiveModel):
         """Return the model that allows ``factor`` times the distance, at most 1."""
         return dataclasses.replace(self, t=min(fraction(self.t) * factor, Fraction(1)))
 
-    def satisfied(self, rows: Rows) -> Mask:
+    def decide_rows(self, rows: Rows) -> Mask:
         return self._mover(rows).at_most(fraction(self.t))
 
     def strongest_of(self, rows: Rows) -> Achieved:
@@ -133,7 +133,7 @@ class TCloseness(SensitiveModel):
             found.append(f"`{self.title}` measures column `{self.attribute}` by a hierarchy, but it has none")
         return found
 
-    def resolved(self, schema: Schema) -> TCloseness:
+    def resolve(self, schema: Schema) -> TCloseness:
         """Return this model with the distance spelt out."""
         attribute = schema[self.attribute]
         ordered = attribute.kind is not Kind.CATEGORICAL

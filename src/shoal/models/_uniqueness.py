@@ -34,7 +34,7 @@ from shoal.models._model import (
     ReleaseModel,
     Scope,
     costs_of,
-    occupied,
+    select_occupied,
 )
 from shoal.models._population_estimates import by_pitman, by_slide_negative_binomial, by_zayatz, zayatz_fraction
 from shoal.tables import Classes
@@ -82,7 +82,7 @@ class SampleUniqueness(ReleaseModel):
     )
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        result = occupied(classes, kept)
+        result = select_occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = int(classes.crowds[result].sum()) - len(unique)
         share = fraction(self.share)
@@ -158,7 +158,7 @@ class EstimatedUniqueness(Model):
     --------
     >>> import numpy as np
     >>> sizes = Classes(sizes=np.array([1] * 6 + [30] * 20))
-    >>> float(EstimatedUniqueness(0.01, 0.1, "zayatz").achieved(sizes)["share"]) < 0.01
+    >>> float(EstimatedUniqueness(0.01, 0.1, "zayatz").find_achieved(sizes)["share"]) < 0.01
     True
     """
 
@@ -184,7 +184,7 @@ class EstimatedUniqueness(Model):
         return Capabilities(monotone_generalization=False, scope=Scope.RELEASE, estimated_population=True)
 
     def keep(self, classes: Classes, kept: Mask) -> Mask:
-        result = occupied(classes, kept)
+        result = select_occupied(classes, kept)
         unique = np.flatnonzero(result & (classes.crowds == 1))
         others = SizeCounts.of(classes.crowds[result & (classes.crowds > 1)])
         if not self._holds(others, len(unique)):
@@ -220,7 +220,7 @@ class EstimatedUniqueness(Model):
         chance = fraction(self.sampling_fraction)
         people = max(round(counts.records / chance), counts.records)
         if people == counts.records:
-            return (_Estimate.known(Fraction(counts.having(1), people)),)
+            return (_Estimate.from_value(Fraction(counts.having(1), people)),)
         zayatz = _Estimate(partial(by_zayatz, counts, people), lambda: zayatz_fraction(counts, people))
         if self.estimator == "zayatz":
             return (zayatz,)
@@ -229,7 +229,7 @@ class EstimatedUniqueness(Model):
         with working_precision(STARTING_BITS):
             solution = other()
         if self.estimator != "dankar":
-            return (_Estimate.known(Fraction(1)) if solution is None else _Estimate(other, first=solution),)
+            return (_Estimate.from_value(Fraction(1)) if solution is None else _Estimate(other, first=solution),)
         if solution is None:
             return (zayatz,)
         return (_Estimate(other, first=solution),) if pitman else (zayatz, _Estimate(other, first=solution))
@@ -244,7 +244,7 @@ class _Estimate:
     first: arb | None = None
 
     @classmethod
-    def known(cls, value: Fraction) -> _Estimate:
+    def from_value(cls, value: Fraction) -> _Estimate:
         return cls(lambda: ball(value), lambda: value)
 
     def ball(self) -> arb:

@@ -18,7 +18,7 @@ from shoal.quality._measure import CellObjective as CellObjective
 from shoal.quality._measure import ClassObjective as ClassObjective
 from shoal.quality._measure import Measure as Measure
 from shoal.quality._measure import Objective as Objective
-from shoal.quality._measure import released as released
+from shoal.quality._measure import form_classes as form_classes
 from shoal.quality._non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
 from shoal.quality._precision import Precision as Precision
 from shoal.quality._publisher_payoff import PublisherPayoff as PublisherPayoff

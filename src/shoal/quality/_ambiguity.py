@@ -37,7 +37,7 @@ class Ambiguity(Measure):
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         volumes = volumes_of_recoding(recoding, frequencies)
-        return self.mean(recoding, frequencies, _scaled(volumes, Volumes(frequencies).domain))
+        return self.mean(recoding, frequencies, _scale_volumes(volumes, Volumes(frequencies).domain))
 
     def objective(self, frequencies: Frequencies) -> AmbiguityObjective:
         return AmbiguityObjective(frequencies, *self.factors)
@@ -51,7 +51,7 @@ class AmbiguityObjective(ClassObjective):
         self.volumes = Volumes(frequencies)
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:
-        scaled = _scaled(self.volumes.of_classes(levels, classes), self.volumes.domain)
+        scaled = _scale_volumes(self.volumes.of_classes(levels, classes), self.volumes.domain)
         return np.asarray(self.generalization * classes.sizes * scaled)
 
     def floor(self, levels: Sequence[int]) -> float:
@@ -59,10 +59,10 @@ class AmbiguityObjective(ClassObjective):
         if not self.superadditive:
             return 0.0
         mean = np.array([self.volumes.mean(levels)])
-        return self.generalization * float(_scaled(mean, self.volumes.domain)[0])
+        return self.generalization * float(_scale_volumes(mean, self.volumes.domain)[0])
 
 
-def _scaled(volumes: Costs, domain: float) -> Costs:
+def _scale_volumes(volumes: Costs, domain: float) -> Costs:
     """Return ``(vol - 1) / (VOL - 1)`` of logarithms of volumes, which may be too large for floats themselves."""
     if not domain:
         return np.zeros(len(volumes))

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.kernels import Mask
 from shoal.models import Classes
-from shoal.quality._measure import ClassCounts, Measure, Objective, released
+from shoal.quality._measure import ClassCounts, Measure, Objective, form_classes
 from shoal.tables import Frequencies, Recoding
 
 
@@ -35,7 +35,7 @@ class AverageClassSize(Measure):
     balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        classes = released(recoding, frequencies)
+        classes = form_classes(recoding, frequencies)
         return _average(frequencies.records, int(np.count_nonzero(classes.sizes)), classes.records)
 
     def objective(self, frequencies: Frequencies) -> AverageClassSizeObjective:

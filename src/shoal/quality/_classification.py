@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, quoted
 from shoal.models import Classes
-from shoal.quality._measure import ClassObjective, Costs, Measure, released
+from shoal.quality._measure import ClassObjective, Costs, Measure, form_classes
 from shoal.schema import Schema
 from shoal.tables import Frequencies, Recoding
 
@@ -49,21 +49,21 @@ class Classification(Measure):
     def sensitive(self) -> tuple[str, ...]:
         return () if self.target is None else (self.target,)
 
-    def resolved(self, schema: Schema) -> Classification:
+    def resolve(self, schema: Schema) -> Classification:
         """Return it with the schema's only sensitive attribute as target, where none is given."""
-        return replace(self, target=self._chosen(schema.sensitive))
+        return replace(self, target=self._choose_target(schema.sensitive))
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         objective = self.objective(frequencies)
-        classes = released(recoding, frequencies)
+        classes = form_classes(recoding, frequencies)
         suppressed = frequencies.records - classes.records
         return (float(objective.costs((), classes).sum()) + objective.loss * suppressed) / objective.scale
 
     def objective(self, frequencies: Frequencies) -> ClassificationObjective:
-        target = self._chosen([attribute.name for attribute in frequencies.sensitive])
+        target = self._choose_target([attribute.name for attribute in frequencies.sensitive])
         return ClassificationObjective(frequencies, target, *self.factors)
 
-    def _chosen(self, names: Sequence[str]) -> str:
+    def _choose_target(self, names: Sequence[str]) -> str:
         if self.target is None and len(names) == 1:
             return names[0]
         if self.target is None or self.target not in names:

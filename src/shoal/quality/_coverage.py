@@ -47,7 +47,9 @@ def coverage_of_recoding(recoding: Recoding, frequencies: Frequencies) -> tuple[
     if recoding.levels is not None:
         leaves = [_ranges(*pair) for pair in zip(frequencies.hierarchies, recoding.levels, strict=True)]
     else:
-        leaves = [_observed(recoding, frequencies, column) for column in range(len(frequencies.hierarchies))]
+        leaves = [
+            _find_observed_ranges(recoding, frequencies, column) for column in range(len(frequencies.hierarchies))
+        ]
     return tuple(Coverage.of(*pair, counts) for pair, counts in zip(leaves, marginals(frequencies), strict=True))
 
 
@@ -87,7 +89,7 @@ def _ranges(hierarchy: Hierarchy, level: int) -> tuple[Integers, Integers]:
     return np.searchsorted(codes, numbers), np.searchsorted(codes, numbers, side="right") - 1
 
 
-def _observed(recoding: Recoding, frequencies: Frequencies, column: int) -> tuple[Integers, Integers]:
+def _find_observed_ranges(recoding: Recoding, frequencies: Frequencies, column: int) -> tuple[Integers, Integers]:
     chosen = recoding.classes >= 0
     values = recoding.codes[recoding.classes[chosen], column]
     leaves = frequencies.codes[chosen, column].astype(np.int64)
@@ -96,7 +98,7 @@ def _observed(recoding: Recoding, frequencies: Frequencies, column: int) -> tupl
     last = np.full(len(labels), -1, dtype=np.int64)
     np.minimum.at(first, values, leaves)
     np.maximum.at(last, values, leaves)
-    known = _known(frequencies.hierarchies[column], labels)
+    known = _index_ranges(frequencies.hierarchies[column], labels)
     for value, label in enumerate(labels):
         # the lowest value of this name that covers what was observed
         for low, high in known.get(label, ()):
@@ -108,7 +110,7 @@ def _observed(recoding: Recoding, frequencies: Frequencies, column: int) -> tupl
     return first, last
 
 
-def _known(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, list[tuple[int, int]]]:
+def _index_ranges(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, list[tuple[int, int]]]:
     """Return the ranges of leaves that labels stand for, the lowest level first."""
     found: dict[str | None, list[tuple[int, int]]] = {label: [] for label in labels}
     for level, names in enumerate(hierarchy.labels):

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.models import Classes
-from shoal.quality._measure import ClassCounts, ClassObjective, Costs, Measure, released
+from shoal.quality._measure import ClassCounts, ClassObjective, Costs, Measure, form_classes
 from shoal.tables import Frequencies, Recoding
 
 
@@ -34,7 +34,7 @@ class Discernibility(Measure):
     coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        classes = released(recoding, frequencies)
+        classes = form_classes(recoding, frequencies)
         generalization, suppression = self.factors
         records = max(frequencies.records, 1)
         shares = classes.sizes / records

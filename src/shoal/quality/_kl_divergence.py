@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.quality._coverage import Volumes, volumes_of_recoding
-from shoal.quality._measure import Costs, Measure, Objective, released
+from shoal.quality._measure import Costs, Measure, Objective, form_classes
 from shoal.tables import Frequencies, Recoding, group, tally
 
 
@@ -41,7 +41,7 @@ class KLDivergence(Measure):
     balanced: ClassVar[bool] = False
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        classes = released(recoding, frequencies)
+        classes = form_classes(recoding, frequencies)
         return self.objective(frequencies).divergence(classes.sizes, volumes_of_recoding(recoding, frequencies))
 
     def objective(self, frequencies: Frequencies) -> KLDivergenceObjective:

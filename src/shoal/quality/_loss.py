@@ -17,8 +17,8 @@ from shoal.quality._measure import (
     Measure,
     Objective,
     floors_of,
+    form_classes,
     marginals,
-    released,
     summed_cells,
 )
 from shoal.tables import Frequencies, Recoding
@@ -44,7 +44,7 @@ class InformationLoss(Measure):
     title: ClassVar[str] = "Loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.shares))
+        return self.mean(recoding, frequencies, self.sum_columns(recoding, frequencies, recoding.shares))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         generalization, suppression = self.factors
@@ -73,12 +73,12 @@ class GeometricLoss(Measure):
     title: ClassVar[str] = "Geometric loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        sizes = released(recoding, frequencies).sizes
+        sizes = form_classes(recoding, frequencies).sizes
         shares = [recoding.shares[j][recoding.codes[:, j]] for j in range(len(frequencies.attributes))]
         costs = np.array([float((sizes * each).sum()) for each in shares])
-        return self.combined(frequencies, costs, frequencies.records - int(sizes.sum()))
+        return self.combine_columns(frequencies, costs, frequencies.records - int(sizes.sum()))
 
-    def combined(self, frequencies: Frequencies, costs: Floats, suppressed: float) -> float:
+    def combine_columns(self, frequencies: Frequencies, costs: Floats, suppressed: float) -> float:
         """Return the value, given the summed shares of every attribute and the records that are suppressed."""
         generalization, suppression = self.factors
         losses = (generalization * costs + suppression * suppressed) / max(frequencies.records, 1)
@@ -110,7 +110,7 @@ class GeometricObjective(Objective):
         sizes = np.where(kept, classes.sizes, 0)
         shares = (self._shares[j][level][classes.codes[:, j]] for j, level in enumerate(levels))
         costs = np.array([float((sizes * each).sum()) for each in shares])
-        return self._measure.combined(self._frequencies, costs, classes.records - int(sizes.sum()))
+        return self._measure.combine_columns(self._frequencies, costs, classes.records - int(sizes.sum()))
 
     def floor(self, levels: Sequence[int]) -> float:
         """Return what the node would cost if every record took the cheaper of its value and suppression, by column."""
@@ -141,7 +141,7 @@ class RecordLoss(Measure):
     title: ClassVar[str] = "Record loss"
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        squares = self.summed(recoding, frequencies, [shares**2 for shares in recoding.shares])
+        squares = self.sum_columns(recoding, frequencies, [shares**2 for shares in recoding.shares])
         return self.mean(recoding, frequencies, np.sqrt(squares))
 
     def objective(self, frequencies: Frequencies) -> RecordLossObjective:

@@ -83,7 +83,7 @@ class Measure(ABC):
             raise ParameterError(f"`weights` of `{self.title}` must not all be 0.")
         return np.asarray(weights / weights.sum())
 
-    def summed(self, recoding: Recoding, frequencies: Frequencies, costs: Sequence[Costs]) -> Costs:
+    def sum_columns(self, recoding: Recoding, frequencies: Frequencies, costs: Sequence[Costs]) -> Costs:
         """Return the weighted sum, over attributes, of ``costs[attribute][code]`` of the values that classes show."""
         found = np.zeros(recoding.number)
         for column, weight in enumerate(self.proportions(frequencies)):
@@ -92,7 +92,7 @@ class Measure(ABC):
 
     def mean(self, recoding: Recoding, frequencies: Frequencies, costs: Costs) -> float:
         """Return the mean over the records: ``costs[i]`` for those of class i, 1 for suppressed ones, with factors."""
-        classes, records = released(recoding, frequencies), frequencies.records
+        classes, records = form_classes(recoding, frequencies), frequencies.records
         generalization, suppression = self.factors
         total = generalization * float((classes.sizes * costs).sum()) + suppression * (records - classes.records)
         return total / max(records, 1)
@@ -107,7 +107,7 @@ class Measure(ABC):
         """The sensitive attributes that it looks at."""
         return ()
 
-    def resolved(self, schema: Schema) -> Measure:
+    def resolve(self, schema: Schema) -> Measure:
         """Return it with everything filled in that the schema decides, or raise :class:`ParameterError`."""
         return self
 
@@ -116,7 +116,7 @@ class Measure(ABC):
         return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
 
 
-def released(recoding: Recoding, frequencies: Frequencies) -> Classes:
+def form_classes(recoding: Recoding, frequencies: Frequencies) -> Classes:
     """Return the classes of a recoding with their sizes, histograms and released codes."""
     classes = Classes.of(frequencies, recoding.classes, number=recoding.number)
     return dataclasses.replace(classes, codes=recoding.codes)

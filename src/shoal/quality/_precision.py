@@ -33,7 +33,7 @@ class Precision(Measure):
     coarse: ClassVar[bool] = True
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        return self.mean(recoding, frequencies, self.summed(recoding, frequencies, recoding.depths))
+        return self.mean(recoding, frequencies, self.sum_columns(recoding, frequencies, recoding.depths))
 
     def objective(self, frequencies: Frequencies) -> CellObjective:
         generalization, suppression = self.factors

@@ -14,7 +14,7 @@ from shoal.exact import fraction
 from shoal.kernels import Mask
 from shoal.models import Classes
 from shoal.quality._coverage import Volumes, volumes_of_recoding
-from shoal.quality._measure import Costs, Measure, Objective, released
+from shoal.quality._measure import Costs, Measure, Objective, form_classes
 from shoal.tables import Frequencies, Recoding
 
 
@@ -48,7 +48,8 @@ class PublisherPayoff(Measure):
 
     Examples
     --------
-    >>> PublisherPayoff(gain=300, cost=100).attacked(2), PublisherPayoff(gain=300, cost=100).attacked(3)
+    >>> payoff = PublisherPayoff(gain=300, cost=100)
+    >>> payoff.is_worth_attacking(2), payoff.is_worth_attacking(3)
     (True, False)
     """
 
@@ -71,12 +72,12 @@ class PublisherPayoff(Measure):
                 problems.add(f"`{name}` of `{self.title}` must be a number in {interval}; got {amount}")
         problems.raise_as(ParameterError)
 
-    def attacked(self, size: int) -> bool:
+    def is_worth_attacking(self, size: int) -> bool:
         """Return whether trying to find the person of a record in a class of this size pays on average."""
         return fraction(self.gain) > fraction(self.cost) * size
 
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
-        classes = released(recoding, frequencies)
+        classes = form_classes(recoding, frequencies)
         return self.objective(frequencies).forgone(classes, volumes_of_recoding(recoding, frequencies))
 
     def objective(self, frequencies: Frequencies) -> PayoffObjective:

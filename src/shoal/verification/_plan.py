@@ -130,7 +130,7 @@ def _promises(plan: Plan, certificate: Certificate) -> Decision:
     said = [(each.model, repr(sorted(each.parameters.items(), key=str)), each.file) for each in certificate.promises]
     if len({*said}) != len(said):
         return False, "a promise appears twice"
-    asked = [model.resolved(plan.schema) for model in plan.models]
+    asked = [model.resolve(plan.schema) for model in plan.models]
     if plan.method.capabilities.as_asked:
         wanted = sorted(repr((model.name, model.parameters())) for model in asked)
         if wanted != sorted(repr((entry.model, entry.parameters)) for entry in certificate.promises):

@@ -11,7 +11,7 @@ from shoal.models import AverageRisk, Classes
 
 def test_the_risk_is_classes_over_records() -> None:
     classes = Classes(sizes=np.array([1, 4, 5]))
-    assert AverageRisk(1).achieved(classes) == {"risk": Fraction(3, 10)}
+    assert AverageRisk(1).find_achieved(classes) == {"risk": Fraction(3, 10)}
     assert AverageRisk(0.3).holds(classes)
     assert not AverageRisk("0.29999999999999999999").holds(classes)
 

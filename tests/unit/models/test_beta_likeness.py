@@ -21,7 +21,7 @@ def test_a_gain_of_exactly_beta_is_allowed() -> None:
     everything = np.ones(2, dtype=np.bool_)
     assert BetaLikeness("s", 1).keep(classes, everything).tolist() == [True, True]
     assert BetaLikeness("s", 1 - Fraction(1, 10**30)).keep(classes, everything).tolist() == [False, True]
-    assert BetaLikeness("s", 0).achieved(classes) == {"beta": 1}
+    assert BetaLikeness("s", 0).find_achieved(classes) == {"beta": 1}
 
 
 def test_a_loss_is_not_bounded() -> None:
@@ -33,7 +33,7 @@ def test_enhanced_likeness_keeps_a_frequent_value_from_becoming_certain() -> Non
     classes = release({0: 5}, {1: 5}).classes()
     assert BetaLikeness("s", 1).holds(classes)
     assert not BetaLikeness("s", 1, enhanced=True).keep(classes, np.ones(2, dtype=np.bool_)).any()
-    assert BetaLikeness("s", 1, enhanced=True).achieved(classes) == {"beta": math.inf}
+    assert BetaLikeness("s", 1, enhanced=True).find_achieved(classes) == {"beta": math.inf}
 
 
 def test_enhanced_likeness_is_decided_at_the_logarithm_to_any_digit() -> None:
@@ -50,7 +50,7 @@ def test_equal_distributions_gain_nothing() -> None:
     classes = release({0: 1, 1: 2}, {0: 2, 1: 4}, {0: 3, 1: 6}).classes()
     for enhanced in (False, True):
         assert BetaLikeness("s", 0, enhanced=enhanced).holds(classes)
-        assert BetaLikeness("s", 0, enhanced=enhanced).achieved(classes) == {"beta": 0}
+        assert BetaLikeness("s", 0, enhanced=enhanced).find_achieved(classes) == {"beta": 0}
 
 
 def test_enhanced_is_a_keyword_and_a_truth_value() -> None:

@@ -20,7 +20,7 @@ def test_shares_between_the_bounds_are_kept() -> None:
 
 def test_the_least_and_the_greatest_share_are_achieved() -> None:
     part = np.array([True, True, False, False])
-    assert DeltaPresence(0, 1).achieved(CLASSES, part) == {"minimum": Fraction(1, 4), "maximum": Fraction(1, 2)}
+    assert DeltaPresence(0, 1).find_achieved(CLASSES, part) == {"minimum": Fraction(1, 4), "maximum": Fraction(1, 2)}
 
 
 def test_bounds_must_be_in_order() -> None:

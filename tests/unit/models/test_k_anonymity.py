@@ -18,9 +18,9 @@ def test_classes_of_at_least_k_records_are_kept(model: type[KAnonymity]) -> None
 @BOTH
 def test_the_achieved_k_is_the_smallest_released_class(model: type[KAnonymity]) -> None:
     classes = Classes(sizes=np.array([1, 4, 5, 6]))
-    assert model(5).achieved(classes) == {"k": 1}
-    assert model(5).achieved(classes, np.array([False, False, True, True])) == {"k": 5}
-    assert model(5).achieved(classes, np.zeros(4, dtype=np.bool_)) == {}
+    assert model(5).find_achieved(classes) == {"k": 1}
+    assert model(5).find_achieved(classes, np.array([False, False, True, True])) == {"k": 5}
+    assert model(5).find_achieved(classes, np.zeros(4, dtype=np.bool_)) == {}
 
 
 @BOTH

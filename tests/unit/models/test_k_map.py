@@ -15,7 +15,7 @@ from shoal.models import Classes, EstimatedKMap, KMap
 def test_the_population_counts_not_the_sample() -> None:
     classes = Classes(sizes=np.array([1, 9, 2]), population=np.array([5, 4, 0]))
     assert KMap(5).keep(classes, np.array([True, True, True])).tolist() == [True, False, False]
-    assert KMap(5).achieved(classes, np.array([True, True, False])) == {"k": 4}
+    assert KMap(5).find_achieved(classes, np.array([True, True, False])) == {"k": 4}
 
 
 def test_without_a_population_table_the_user_is_told() -> None:
@@ -50,7 +50,7 @@ def test_a_tie_with_the_significance_passes() -> None:
 
 def test_the_most_people_for_the_smallest_class_are_achieved() -> None:
     model = EstimatedKMap(20, 0.1)
-    found = model.achieved(Classes(sizes=np.array([5, 9])))
+    found = model.find_achieved(Classes(sizes=np.array([5, 9])))
     assert EstimatedKMap(found["k"], 0.1).least == 5
     assert EstimatedKMap(found["k"] + 1, 0.1).least == 6
 

@@ -15,8 +15,8 @@ def test_single_values_may_be_frequent_where_combinations_are_rare() -> None:
     square = classes([1, 1, 1, 1], [[0, 0], [0, 1], [1, 0], [1, 1]])
     assert KMAnonymity(2, m=1).holds(square)
     assert not KMAnonymity(2, m=2).holds(square)
-    assert KMAnonymity(9, m=1).achieved(square) == {"k": 2}
-    assert KMAnonymity(9, m=2).achieved(square) == {"k": 1}
+    assert KMAnonymity(9, m=1).find_achieved(square) == {"k": 2}
+    assert KMAnonymity(9, m=2).find_achieved(square) == {"k": 1}
 
 
 def test_removals_make_other_combinations_rare_in_turn() -> None:

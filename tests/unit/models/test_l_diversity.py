@@ -15,7 +15,7 @@ def test_values_are_counted_not_weighed() -> None:
     release = Release([Group({0: 99, 1: 1}), Group({2: 5}), Group({0: 1, 1: 1, 2: 1})], Domain(3), [True] * 3)
     model = DistinctLDiversity("s", 2)
     assert model.keep(release.classes(), release.mask).tolist() == [True, False, True]
-    assert model.achieved(release.classes()) == {"l": 1}
+    assert model.find_achieved(release.classes()) == {"l": 1}
 
 
 def test_l_values_need_l_records() -> None:
@@ -31,7 +31,7 @@ def test_equally_frequent_values_meet_l_exactly(scale: int) -> None:
     uniform = release({0: scale, 1: scale, 2: scale})
     assert EntropyLDiversity("s", 3).holds(uniform.classes())
     assert not EntropyLDiversity("s", 3 + Fraction(1, 10**40)).holds(uniform.classes())
-    assert EntropyLDiversity("s", 1).achieved(uniform.classes()) == {"l": 3}
+    assert EntropyLDiversity("s", 1).find_achieved(uniform.classes()) == {"l": 3}
 
 
 def test_equality_is_recognised_where_values_are_not_equally_frequent() -> None:
@@ -44,7 +44,7 @@ def test_equality_is_recognised_where_values_are_not_equally_frequent() -> None:
     two_bits = release({0: 4, 1: 1, 2: 1, 3: 1, 4: 1})
     assert EntropyLDiversity("s", 4).holds(two_bits.classes())
     assert not EntropyLDiversity("s", 4 + Fraction(1, 10**60)).holds(two_bits.classes())
-    assert EntropyLDiversity("s", 4).achieved(two_bits.classes()) == {"l": 4}
+    assert EntropyLDiversity("s", 4).find_achieved(two_bits.classes()) == {"l": 4}
 
 
 def test_one_unit_off_a_tie_of_large_counts_is_told_apart() -> None:
@@ -55,14 +55,14 @@ def test_one_unit_off_a_tie_of_large_counts_is_told_apart() -> None:
 
 
 def test_the_achieved_figure_is_rounded_down() -> None:
-    achieved = EntropyLDiversity("s", 1).achieved(release({0: 2, 1: 1, 2: 1}).classes())["l"]
+    achieved = EntropyLDiversity("s", 1).find_achieved(release({0: 2, 1: 1, 2: 1}).classes())["l"]
     assert isinstance(achieved, float)
     assert achieved == pytest.approx(math.sqrt(8), rel=1e-15)
     assert EntropyLDiversity("s", achieved).holds(release({0: 2, 1: 1, 2: 1}).classes())
 
 
 def test_a_class_with_one_value_is_1_diverse() -> None:
-    assert EntropyLDiversity("s", 1).achieved(release({0: 5}).classes()) == {"l": 1}
+    assert EntropyLDiversity("s", 1).find_achieved(release({0: 5}).classes()) == {"l": 1}
     assert not EntropyLDiversity("s", "1.000000000000000000001").holds(release({0: 5}).classes())
 
 
@@ -89,9 +89,9 @@ def test_fewer_than_l_values_never_suffice() -> None:
 
 def test_the_greatest_l_for_c_is_achieved() -> None:
     classes = release({0: 6, 1: 2, 2: 1}, {0: 1, 1: 1, 2: 1, 3: 1}).classes()
-    assert RecursiveLDiversity("s", c=3, l=2).achieved(classes) == {"l": 2}
-    assert RecursiveLDiversity("s", c=7, l=2).achieved(classes) == {"l": 3}
-    assert RecursiveLDiversity("s", c="1/2", l=2).achieved(classes) == {"l": 0}
+    assert RecursiveLDiversity("s", c=3, l=2).find_achieved(classes) == {"l": 2}
+    assert RecursiveLDiversity("s", c=7, l=2).find_achieved(classes) == {"l": 3}
+    assert RecursiveLDiversity("s", c="1/2", l=2).find_achieved(classes) == {"l": 0}
 
 
 @pytest.mark.parametrize("l", [1, 2, 3])

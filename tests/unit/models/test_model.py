@@ -90,7 +90,7 @@ def test_a_model_names_the_columns_that_the_schema_does_not_offer() -> None:
     assert TCloseness("pay", 0.2).problems(schema) == [
         "`TCloseness` names column `pay`, which the schema does not have"
     ]
-    assert KMAnonymity(2, 1).resolved(schema) == KMAnonymity(2, 1)
+    assert KMAnonymity(2, 1).resolve(schema) == KMAnonymity(2, 1)
 
 
 def test_achieved_figures_read_as_text_and_as_plain_values() -> None:

@@ -20,7 +20,7 @@ def test_the_optimal_buckets_of_the_paper_use_up_the_allowed_distance(t: int) ->
     """[DFSC15, Table 1]: of t + 1 equal buckets class i holds t/(t + 1) of bucket i and 1/(t (t + 1)) of each other."""
     rows = [{j: t * t if i == j else 1 for j in range(t + 1)} for i in range(t + 1)]
     classes = release(*rows).classes()
-    assert MultiplicativeCloseness("s", 1).achieved(classes) == {"t": t}
+    assert MultiplicativeCloseness("s", 1).find_achieved(classes) == {"t": t}
     assert MultiplicativeCloseness("s", t).holds(classes)
     assert not MultiplicativeCloseness("s", t - Fraction(1, 10**30)).keep(classes, np.ones(t + 1, dtype=np.bool_)).any()
 
@@ -34,7 +34,7 @@ def test_the_halves_of_the_figure() -> None:
 def test_a_missing_value_is_infinitely_far() -> None:
     classes = release({0: 5, 1: 5}, {0: 5}).classes()
     assert MultiplicativeCloseness("s", 10**9).keep(classes, np.ones(2, dtype=np.bool_)).tolist() == [True, False]
-    assert MultiplicativeCloseness("s", 2).achieved(classes) == {"t": math.inf}
+    assert MultiplicativeCloseness("s", 2).find_achieved(classes) == {"t": math.inf}
 
 
 def test_a_value_may_be_too_rare_as_well_as_too_frequent() -> None:
@@ -65,19 +65,19 @@ def test_the_threshold_is_told_apart_from_a_logarithm_to_any_digit() -> None:
 def test_equal_distributions_need_no_delta() -> None:
     classes = release({0: 1, 1: 2}, {0: 10, 1: 20}).classes()
     assert DeltaDisclosure("s", 0).holds(classes)
-    assert DeltaDisclosure("s", 0).achieved(classes) == {"delta": 0}
+    assert DeltaDisclosure("s", 0).find_achieved(classes) == {"delta": 0}
 
 
 def test_a_missing_value_violates_every_delta() -> None:
     classes = release({0: 5, 1: 5}, {0: 5}).classes()
     assert DeltaDisclosure("s", 10**6).keep(classes, np.ones(2, dtype=np.bool_)).tolist() == [True, False]
-    assert DeltaDisclosure("s", 1).achieved(classes) == {"delta": math.inf}
+    assert DeltaDisclosure("s", 1).find_achieved(classes) == {"delta": math.inf}
 
 
 def test_the_achieved_figure_is_rounded_up() -> None:
     """Value 0 has a share of 3/7 in the release and of 1/3 in the second class."""
     classes = release({0: 4, 1: 4}, {0: 2, 1: 4}).classes()
-    achieved = DeltaDisclosure("s", 1).achieved(classes)["delta"]
+    achieved = DeltaDisclosure("s", 1).find_achieved(classes)["delta"]
     assert isinstance(achieved, float)
     assert achieved == pytest.approx(math.log(9 / 7), rel=1e-15)
     assert DeltaDisclosure("s", achieved).holds(classes)

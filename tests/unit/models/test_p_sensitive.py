@@ -24,8 +24,8 @@ def test_size_and_variety_of_every_attribute_are_asked_for() -> None:
 
 
 def test_the_least_variety_of_any_attribute_is_achieved() -> None:
-    assert PSensitive(("s", "r"), p=1, k=1).achieved(classes()) == {"p": 1, "k": 2}
-    assert PSensitive("s", p=1, k=1).achieved(classes(), np.array([True, False, True])) == {"p": 2, "k": 2}
+    assert PSensitive(("s", "r"), p=1, k=1).find_achieved(classes()) == {"p": 1, "k": 2}
+    assert PSensitive("s", p=1, k=1).find_achieved(classes(), np.array([True, False, True])) == {"p": 2, "k": 2}
 
 
 def test_p_values_need_p_records() -> None:

@@ -30,7 +30,7 @@ def test_the_example_of_the_thesis() -> None:
     assert TCloseness("s", 0.2).keep(charges().classes(), charges().mask).tolist() == [False, True]
     assert TCloseness("s", "1/6").keep(charges().classes(), charges().mask).tolist() == [False, True]
     assert TCloseness("s", "0.1666666666666666").keep(charges().classes(), charges().mask).tolist() == [False, False]
-    assert TCloseness("s", 0).achieved(charges().classes()) == {"t": Fraction(1, 4)}
+    assert TCloseness("s", 0).find_achieved(charges().classes()) == {"t": Fraction(1, 4)}
 
 
 def test_the_salaries_of_the_first_paper() -> None:
@@ -39,7 +39,7 @@ def test_the_salaries_of_the_first_paper() -> None:
     low = release(salaries, {0: 1, 1: 1, 2: 1}, {3: 1, 5: 1, 8: 1}, {4: 1, 6: 1, 7: 1}).classes()
     keep = [TCloseness("s", t).keep(low, np.ones(3, dtype=np.bool_)).tolist()[:2] for t in ("3/8", "1/6", "0.16")]
     assert keep == [[True, True], [False, True], [False, False]]
-    assert TCloseness("s", 1).achieved(low) == {"t": Fraction(3, 8)}
+    assert TCloseness("s", 1).find_achieved(low) == {"t": Fraction(3, 8)}
 
 
 def test_the_distance_follows_the_kind_of_the_attribute() -> None:
@@ -47,10 +47,10 @@ def test_the_distance_follows_the_kind_of_the_attribute() -> None:
     equal = release(Domain(4), *rows).classes()
     ordered = release(Domain(4, ordered=True), *rows).classes()
     tree = release(ILLNESSES, *rows).classes()
-    assert TCloseness("s", 1).achieved(equal) == {"t": Fraction(1, 2)}
-    assert TCloseness("s", 1).achieved(ordered) == {"t": Fraction(1, 3)}
-    assert TCloseness("s", 1).achieved(tree) == {"t": Fraction(1, 2)}
-    assert TCloseness("s", 1, "equal").achieved(ordered) == {"t": Fraction(1, 2)}
+    assert TCloseness("s", 1).find_achieved(equal) == {"t": Fraction(1, 2)}
+    assert TCloseness("s", 1).find_achieved(ordered) == {"t": Fraction(1, 3)}
+    assert TCloseness("s", 1).find_achieved(tree) == {"t": Fraction(1, 2)}
+    assert TCloseness("s", 1, "equal").find_achieved(ordered) == {"t": Fraction(1, 2)}
     # {0, 2} holds one value of each pair: near in the hierarchy, far if all values are equally different
     within = TCloseness("s", "1/4").keep(tree, np.ones(4, dtype=np.bool_))
     assert within.tolist() == [False, False, True, True]
@@ -61,13 +61,13 @@ def test_the_whole_table_is_what_is_released() -> None:
     classes = release(Domain(2), {0: 9}, {0: 1, 1: 1}, {0: 2, 1: 2}).classes()
     part = np.array([False, True, True])
     assert TCloseness("s", 0).keep(classes, part).tolist() == [False, True, True]
-    assert TCloseness("s", 0).achieved(classes, part) == {"t": 0}
+    assert TCloseness("s", 0).find_achieved(classes, part) == {"t": 0}
     assert not TCloseness("s", 0.1).keep(classes, np.ones(3, dtype=np.bool_)).any()
 
 
 def test_values_of_the_domain_that_are_not_released_do_not_count() -> None:
     sparse = release(Domain(100, ordered=True), {3: 1, 50: 1}, {50: 2, 97: 1})
-    assert TCloseness("s", 1).achieved(sparse.classes()) == {"t": Fraction(1, 4)}
+    assert TCloseness("s", 1).find_achieved(sparse.classes()) == {"t": Fraction(1, 4)}
 
 
 def test_one_value_alone_tells_nothing() -> None:
@@ -81,12 +81,12 @@ def test_a_tie_is_found_in_64_bits_beyond_them_and_far_beyond_them(distance: str
     """Work that fits into 64 bits; that floats settle but for ties; and that needs Python integers at once."""
     rows = [dict.fromkeys(range(0, 4000, 2), scale), dict.fromkeys(range(1, 4000, 2), scale)]
     wide = release(Domain(4000, ordered=True), *rows, {0: 1000 * scale})
-    achieved = TCloseness("s", 1, distance).achieved(wide.classes())["t"]  # type: ignore[arg-type]
+    achieved = TCloseness("s", 1, distance).find_achieved(wide.classes())["t"]  # type: ignore[arg-type]
     assert TCloseness("s", achieved, distance).holds(wide.classes())  # type: ignore[arg-type]
     closer = TCloseness("s", achieved - Fraction(1, 10**40), distance)  # type: ignore[arg-type, operator]
     assert closer.keep(wide.classes(), wide.mask).tolist() == [True, True, False]
     unscaled = release(Domain(4000, ordered=True), *({v: c // scale for v, c in g.values.items()} for g in wide.groups))
-    assert TCloseness("s", 1, distance).achieved(unscaled.classes()) == {"t": achieved}  # type: ignore[arg-type]
+    assert TCloseness("s", 1, distance).find_achieved(unscaled.classes()) == {"t": achieved}  # type: ignore[arg-type]
 
 
 def test_a_hierarchical_distance_needs_a_hierarchy() -> None:
@@ -122,7 +122,7 @@ def schema(**given: object) -> Schema:
     ],
 )
 def test_the_default_distance_can_be_spelt_out_for_a_certificate(given: dict[str, object], distance: str) -> None:
-    resolved = TCloseness("s", 0.2).resolved(schema(**given))
+    resolved = TCloseness("s", 0.2).resolve(schema(**given))
     assert resolved == TCloseness("s", 0.2, distance)  # type: ignore[arg-type]
     assert resolved.problems(schema(**given)) == []
 

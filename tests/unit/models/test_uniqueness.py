@@ -21,7 +21,7 @@ from shoal.risk import population_uniqueness
 
 def test_the_share_of_unique_records_is_achieved() -> None:
     classes = Classes(sizes=np.array([1, 3, 1, 5]))
-    assert SampleUniqueness(0).achieved(classes) == {"share": Fraction(1, 5)}
+    assert SampleUniqueness(0).find_achieved(classes) == {"share": Fraction(1, 5)}
     assert SampleUniqueness(0.2).holds(classes)
     assert not SampleUniqueness("0.19").holds(classes)
 
@@ -64,7 +64,7 @@ def test_estimates_are_those_of_the_risk_report(seed: int, chance: float) -> Non
     classes = _classes(seed)
     known = population_uniqueness(classes, chance)
     for estimator, wanted in (("dankar", known.share), ("zayatz", known.zayatz), ("pitman", known.pitman)):
-        found = EstimatedUniqueness(0, chance, estimator).achieved(classes)["share"]
+        found = EstimatedUniqueness(0, chance, estimator).find_achieved(classes)["share"]
         assert float(found) == pytest.approx(1.0 if wanted is None else wanted, rel=1e-5)
     by_hand = estimated_uniques(classes.sizes.tolist(), EstimatedUniqueness(0, chance, "zayatz"))
     assert known.zayatz == pytest.approx(by_hand, rel=1e-6)
@@ -82,7 +82,7 @@ def test_only_records_that_are_alone_go_and_the_rest_keeps_the_promise(seed: int
     assert not kept.all()
     assert model.holds(classes, kept)
     part = Classes(sizes=classes.sizes[kept])
-    assert float(model.achieved(part)["share"]) <= 0.0101
+    assert float(model.find_achieved(part)["share"]) <= 0.0101
     if estimator == "zayatz":
         assert estimated_uniques(part.sizes.tolist(), model) <= 0.01
     nobody = EstimatedUniqueness(0, 0.3, estimator).keep(classes, everything)
@@ -101,7 +101,7 @@ def test_at_a_tie_the_threshold_is_met_and_below_it_is_not(alone: int, pairs: in
     tie = Fraction(alone, records) if chance == "1" else Fraction(alone**2, records) / (alone + 2 * pairs * once)
     for share, holds in ((tie, True), (tie - Fraction(1, 10**40), False), (tie + Fraction(1, 10**40), True)):
         assert EstimatedUniqueness(share, Fraction(chance), estimator).holds(classes, everything) is holds
-    stated = EstimatedUniqueness(0, Fraction(chance), estimator).achieved(classes)["share"]
+    stated = EstimatedUniqueness(0, Fraction(chance), estimator).find_achieved(classes)["share"]
     assert tie <= Fraction(str(stated)) <= tie * (1 + Fraction(1, 10**5))
 
 

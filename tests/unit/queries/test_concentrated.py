@@ -236,7 +236,7 @@ def test_what_a_release_costs_in_rho_is_what_its_certified_steps_add_up_to() -> 
 def test_a_plan_with_other_pairs_than_the_rule_gives_costs_what_it_spends(chosen: tuple[dict[str, int], ...]) -> None:
     values = [Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=SEX.domain) for name in ("one", "two")]
     schema = Schema(attributes=(SEX, AGE, *values)).total()
-    privacy = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6").resolved(schema)
+    privacy = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6").resolve(schema)
     method = shoal.TruthfulTables(chosen=chosen)
     cost, spent = method.cost(privacy, schema), replace(method.split(schema, privacy), chosen=())
     assert cost is not None

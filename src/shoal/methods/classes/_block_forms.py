@@ -55,7 +55,7 @@ class BlockBuckets:
 
     def factor(self, classes: Classes) -> Fraction:
         """Return the t that classes keep with the buckets of all columns, rounded up."""
-        found = achieved(self.joint, self.joint.achieved(classes))
+        found = achieved(self.joint, self.joint.find_achieved(classes))
         return fraction(found.parameters()["t"])  # type: ignore[arg-type]
 
     def views(self, classes: Classes) -> tuple[Promise, ...]:

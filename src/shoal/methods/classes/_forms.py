@@ -243,4 +243,6 @@ def closeness(partition: Partition, numbers: Integers) -> Achieved:
     """Return the least k and t that hold for a partition of records in buckets, exactly."""
     attribute = SensitiveAttribute(name="bucket", size=int(numbers.max()) + 1, ordered=False)
     classes = classes_of(partition, (attribute,), numbers[:, None])
-    return Achieved({**KAnonymity(1).achieved(classes), **MultiplicativeCloseness("bucket", 1).achieved(classes)})
+    return Achieved(
+        {**KAnonymity(1).find_achieved(classes), **MultiplicativeCloseness("bucket", 1).find_achieved(classes)}
+    )

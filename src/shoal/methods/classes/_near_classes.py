@@ -107,7 +107,7 @@ def microaggregate_points(
     if totals is not None:
         # a distance: these records lie so far from all, and their classes may lie as far from them as is left
         together = classes_of(Partition(np.zeros(len(places), np.int32)), sensitive, codes).among(totals)
-        limit = max(limit - float(model.achieved(together)["t"]), 0.0)
+        limit = max(limit - float(model.find_achieved(together)["t"]), 0.0)
         holds = partial(_hold_among, model, totals)
     made = closeness_first(places, sensitive[column], codes[:, column], t=limit, k=k, holds=holds, repair=repair)
     return min([made, *found], key=lambda partition: squared_error(places, partition))

@@ -53,7 +53,7 @@ def stated(model: Model, ways: Sequence[Classes], words: Words) -> Promise:
 
 def weakest(model: Model, ways: Sequence[Classes]) -> Achieved:
     """Return the parameters that classes have in all ways in which they are looked at: the least k, the greatest t."""
-    found = [model.achieved(classes) for classes in ways]
+    found = [model.find_achieved(classes) for classes in ways]
     return Achieved({name: (max if name == "t" else min)(each[name] for each in found) for name in found[0]})
 
 
@@ -218,7 +218,7 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
         sensitive=(SensitiveAttribute(name="joint", size=len(firsts), ordered=False),),
         sensitive_codes=values[:, None].astype(np.int32),
     )
-    found = MultiplicativeCloseness("joint", 1).achieved(Classes.of(joint, classes))["t"]
+    found = MultiplicativeCloseness("joint", 1).find_achieved(Classes.of(joint, classes))["t"]
     return found if isinstance(found, float) else Fraction(found)
 
 

@@ -195,7 +195,7 @@ class OfAttributeSet(ClassPromise):
     @classmethod
     def made(cls, model: Model, classes: Classes, words: Words) -> Promise:
         """Return the promise of a model with the parameters that these classes of the columns of ``words`` have."""
-        found = model.achieved(classes)
+        found = model.find_achieved(classes)
         promise = cls(columns=words.columns, model=achieved(model, found)).promise(words)
         return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
 
@@ -227,7 +227,7 @@ class OfAttributeSet(ClassPromise):
         words = self.words(entry, evidence)
         if words.person is not None:
             return self.promise(words)
-        exact = self.model.achieved(self._classes(evidence, evidence.data(entry))).plain()
+        exact = self.model.find_achieved(self._classes(evidence, evidence.data(entry))).plain()
         return dataclasses.replace(self.promise(), exact=exact)
 
     def subject(self, entry: PromiseEntry) -> str:
@@ -249,7 +249,7 @@ class OfAttributeSet(ClassPromise):
         failing = int(np.count_nonzero(~self.model.keep(classes, np.ones(len(classes), dtype=np.bool_))))
         number = f"{len(classes):,} classes"
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
-        return not failing, f"{detail} of these columns alone; they have {self.model.achieved(classes)}"
+        return not failing, f"{detail} of these columns alone; they have {self.model.find_achieved(classes)}"
 
     def _classes(self, evidence: Evidence, data: Data) -> Classes:
         # a quasi-identifier of another set is no part of these classes

@@ -231,7 +231,7 @@ class DPMicroaggregation(Method):
         The number of records is public under every target of this method. Under ``partition`` the noise of a cluster
         of k records, the widest.
         """
-        budget = privacy.resolved(schema)
+        budget = privacy.resolve(schema)
         return forecast(self, budget, schema, records) if isinstance(budget, EpsilonBudget) else {}
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:

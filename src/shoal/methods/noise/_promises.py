@@ -81,7 +81,7 @@ class EpsilonBudget(BudgetRequirement):
     def problems(self, schema: Schema) -> list[str]:
         return unfit(schema, self.title) + unit_problems(schema, self.title, self.records_per_person)
 
-    def resolved(self, schema: Schema) -> Self:
+    def resolve(self, schema: Schema) -> Self:
         return self if schema.person is None else replace(self, records_per_person=self.records_per_person or 1)
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:

@@ -225,7 +225,7 @@ def no_solution(
         if not model.keep(top, everything).all():
             problems.append(
                 f"`{model.title}` fails even if every quasi-identifier is `*` and nothing is suppressed: the whole "
-                f"table has {model.achieved(top)}."
+                f"table has {model.find_achieved(top)}."
             )
     if least < records:
         share = -(-least * 10_000 // records) / 10_000  # rounded up

@@ -182,15 +182,15 @@ class Recode(Method):
         """What the method minimises."""
         return as_measure(self.quality, weights=self.weights, balance=self.balance, owner=f"`{self.title}`")
 
-    def resolved(self, schema: Schema) -> Self:
+    def resolve(self, schema: Schema) -> Self:
         """Return the method with the measure's target filled in, where the schema decides it."""
-        found = self.measure.resolved(schema)
+        found = self.measure.resolve(schema)
         return self if found == self.measure else replace(self, quality=found)
 
     def make(self, work: Work) -> Result:
         """Find a recoding, decide every promise once more on the classes that it makes, and apply it."""
         schema = work.schema
-        method = self.weighted({name: schema[name].weight for name in schema.quasi_identifiers}).resolved(schema)
+        method = self.weighted({name: schema[name].weight for name in schema.quasi_identifiers}).resolve(schema)
         work = work.open(method=method)
         if work.series is not None:
             return make_in_series(work, work.series)

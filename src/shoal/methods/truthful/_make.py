@@ -102,8 +102,8 @@ def _resolved(plan: Plan, method: Truthful) -> tuple[Requirement, ...]:
 
     def spelt(model: Requirement) -> Requirement:
         if not isinstance(model, DifferentialPrivacy):
-            return model.resolved(plan.schema)
-        shared = model.sharing(method.search_share(model.total)).resolved(plan.schema)
+            return model.resolve(plan.schema)
+        shared = model.sharing(method.search_share(model.total)).resolve(plan.schema)
         return shared.post_processed() if merged else shared
 
     return tuple(map(spelt, plan.models))

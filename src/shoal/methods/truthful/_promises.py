@@ -120,7 +120,7 @@ class DifferentialPrivacy(BudgetRequirement):
             per_person=self.records_per_person or 1,
         )
 
-    def resolved(self, schema: Schema) -> Self:
+    def resolve(self, schema: Schema) -> Self:
         """Return the promise to persons where the schema says whose record it is: of the standard definition."""
         if schema.person is None:
             return self

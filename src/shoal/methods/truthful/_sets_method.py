@@ -403,7 +403,7 @@ def _resolved(plan: Plan) -> tuple[tuple[Requirement, ...], DifferentialPrivacy]
     """Return the promises with the standard definition, which is what the composition gives."""
     models = tuple(
         spelt.post_processed() if isinstance(spelt, DifferentialPrivacy) else spelt
-        for spelt in (model.resolved(plan.schema) for model in plan.models)
+        for spelt in (model.resolve(plan.schema) for model in plan.models)
     )
     privacy = next(model for model in models if isinstance(model, DifferentialPrivacy))
     return models, privacy

@@ -19,7 +19,7 @@ CLASSES = classes_of(Partition([0, 0, 0, 0, 1, 1, 1]), (ATTRIBUTE,), np.array([[
 
 
 def test_a_promise_states_what_was_achieved_and_never_less_than_asked() -> None:
-    assert achieved(KAnonymity(2), KAnonymity(2).achieved(CLASSES)) == KAnonymity(3)
+    assert achieved(KAnonymity(2), KAnonymity(2).find_achieved(CLASSES)) == KAnonymity(3)
     promise = stated(MultiplicativeCloseness("x", 2), (CLASSES,), Words())
     assert promise.exact["t"] == "9/7"
     assert promise.parameters["t"] == 1.2858  # 9/7 = 1.28571..., rounded up
@@ -34,7 +34,7 @@ def test_rounding_up_does_not_pass_what_was_asked() -> None:
 
 def test_models_without_a_strongest_parameter_stay_as_they_are() -> None:
     model = DistinctLDiversity("x", 2)
-    assert achieved(model, model.achieved(CLASSES)) == model
+    assert achieved(model, model.find_achieved(CLASSES)) == model
 
 
 def test_anatomy_speaks_of_classes_and_not_of_shared_quasi_identifiers() -> None:
