@@ -85,6 +85,18 @@ def rational(value: Number, name: str, owner: str | None = None) -> Fraction:
     return found
 
 
+def is_finite(value: object) -> bool:
+    """Return whether a value is a number that floating point can hold: whole numbers may be too large.
+
+    Examples
+    --------
+    >>> is_finite(0.5), is_finite(10**400), is_finite(math.nan), is_finite("1")
+    (True, False, False, False)
+    """
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max  # type: ignore[arg-type]
+
+
 def positive(value: Number, name: str, owner: str | None = None) -> Fraction:
     """Return the exact number that was typed, or refuse one that is not above 0."""
     exact = rational(value, name, owner)
@@ -197,6 +209,27 @@ class Arguments:
             return entries
         self._refuse(name, ExpectedValue(kind="columns"), value)
         return ()
+
+    def groups_of_columns(self, name: str, value: object) -> tuple[tuple[str, ...], ...]:
+        """Return groups of one or more different columns each."""
+        if isinstance(value, (list, tuple)):
+            return tuple(self.columns(name, list(group) if isinstance(group, (list, tuple)) else ()) for group in value)
+        self._refuse(name, ExpectedValue(kind="a list of lists of columns"), value)
+        return ()
+
+    def sequence(self, name: str, value: object) -> Sequence[object]:
+        """Return a list with any entries."""
+        if isinstance(value, (list, tuple)):
+            return value
+        self._refuse(name, ExpectedValue(kind="a list"), value)
+        return ()
+
+    def mapping(self, name: str, value: object) -> Mapping[str, Any]:
+        """Return a mapping from names of columns, with any values."""
+        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            return value
+        self._refuse(name, ExpectedValue(kind="a table with an entry for each column"), value)
+        return {}
 
     def choice(self, name: str, value: object, options: Sequence[str]) -> object:
         """Return a value that is one of the options."""

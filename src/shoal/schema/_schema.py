@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from shoal.errors import FilterError, Problems, SchemaError, quoted
+from shoal.exact import is_finite
 from shoal.schema._derived import Derived, check_derived
 from shoal.schema._domain import PLAIN, Domain, Kind, Provenance, Reading
 from shoal.schema._rule import HierarchyRule
@@ -206,7 +206,7 @@ class Attribute:
 
     def _problems(self) -> Iterator[str]:
         """Say what does not go together."""
-        if not (math.isfinite(self.weight) and self.weight >= 0):
+        if not (is_finite(self.weight) and self.weight >= 0):
             yield f"`weight` must be in [0, inf); got {self.weight}"
         if self.pseudonym and (not self.role.names_someone or self.role.left_out):
             yield f"`pseudonym` applies only to identifiers; this column is {self.role}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from shoal.exact import Arguments, one_of
+from shoal.exact import Arguments, is_finite, one_of
 from shoal.guarantees import (
     Event,
     ExpectedStep,
@@ -345,8 +344,7 @@ class VMdav(Microaggregation):
     def fit(self, arguments: Arguments) -> None:
         """Report a gamma that is no number, or negative."""
         Microaggregation.fit(self, arguments)
-        plain = isinstance(self.gamma, (int, float)) and not isinstance(self.gamma, bool)
-        if not (plain and math.isfinite(self.gamma) and self.gamma >= 0):
+        if not (is_finite(self.gamma) and self.gamma >= 0):
             arguments.problems.add(f"`gamma` of `{self.title}` must be in [0, inf); got {self.gamma!r}.")
 
     def compared(self, people: HeldRecords) -> str:

@@ -100,7 +100,7 @@ class Slice(Method):
     def fit(self, arguments: Arguments) -> None:
         """Report groups that are no columns, and slices of slices."""
         if self.groups is not None:
-            made = tuple(arguments.columns("groups", list(group)) for group in self.groups)
+            made = arguments.groups_of_columns("groups", self.groups)
             object.__setattr__(self, "groups", made)
         if self.inner == self.name:
             arguments.problems.add(f"`inner` of `{self.title}` must be another method.")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 from shoal.errors import ParameterError
-from shoal.exact import Arguments
+from shoal.exact import Arguments, is_finite
 from shoal.guarantees import (
     Bounded,
     Cost,
@@ -135,10 +134,10 @@ class Truthful(Method):
         arguments.choice("search", self.search, get_args(Search))
         arguments.choice("operator", self.operator, get_args(OperatorName))
         arguments.whole("steps", self.steps)
-        for column, level in self.levels.items():
+        for column, level in arguments.mapping("levels", self.levels).items():
             arguments.whole(f"levels[{column}]", level, minimum=0)
-        for column, weight in self.weights.items():
-            if not (isinstance(weight, int | float) and math.isfinite(weight) and weight >= 0):
+        for column, weight in arguments.mapping("weights", self.weights).items():
+            if not (is_finite(weight) and weight >= 0):
                 arguments.problems.add(f"the weight of column `{column}` of `{self.title}` must be in [0, inf).")
         if (self.target is not None) != (self.score == ClassificationScore.name):
             arguments.problems.add(

@@ -143,7 +143,7 @@ class TruthfulTables(Method):
         if isinstance(self.tables, str):
             arguments.choice("tables", self.tables, get_args(Tables))
         else:
-            made = tuple(arguments.columns("tables", list(table)) for table in self.tables)
+            made = arguments.groups_of_columns("tables", self.tables)
             object.__setattr__(self, "tables", made)
             if not made or any(not table for table in made):
                 arguments.problems.add(f"`tables` of `{self.title}` must list at least one table of one column.")
@@ -155,10 +155,10 @@ class TruthfulTables(Method):
             arguments.problems.add(
                 f"`pairs` of `{self.title}` can only be used with tables = `pairs` or `pairs+joint`."
             )
-        for name, level in self.levels.items():
+        for name, level in arguments.mapping("levels", self.levels).items():
             arguments.whole(f"levels[{name}]", level, minimum=0)
-        for number, pair in enumerate(self.chosen or (), start=1):
-            for name, level in pair.items():
+        for number, pair in enumerate(arguments.sequence("chosen", self.chosen or ()), start=1):
+            for name, level in arguments.mapping(f"chosen[{number}]", pair).items():
                 arguments.whole(f"chosen[{number}][{name}]", level, minimum=0)
         arguments.finish()
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import HierarchyError, counted
+from shoal.exact import is_finite
 from shoal.kernels import Floats, Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number, whole
@@ -47,7 +48,7 @@ class Intervals(HierarchyRule):
     top: float | None = field(default=None, metadata=at("top", number))
 
     def problems(self) -> Iterable[str]:
-        if not self.widths or not all(math.isfinite(w) and w > 0 for w in self.widths):
+        if not self.widths or not all(is_finite(w) and w > 0 for w in self.widths):
             yield "`widths` of an `intervals` hierarchy must be one or more positive numbers"
         elif any(b <= a or Fraction(str(b)) % Fraction(str(a)) for a, b in itertools.pairwise(self.widths)):
             yield "each of the `widths` of an `intervals` hierarchy must be a multiple of the one before it"
@@ -56,11 +57,11 @@ class Intervals(HierarchyRule):
                 f"the `widths` of an `intervals` hierarchy must be from {_SMALLEST:g} to {_LARGEST:g}, "
                 "the last at most 2^52 times the first"
             )
-        if not math.isfinite(self.origin) or abs(self.origin) > _LARGEST or _exponent(self.origin) < -_DIGITS:
+        if not is_finite(self.origin) or abs(self.origin) > _LARGEST or _exponent(self.origin) < -_DIGITS:
             yield f"`origin` of an `intervals` hierarchy must be a number up to {_LARGEST:g} with {_DIGITS} decimals"
 
         low, high = -math.inf if self.bottom is None else self.bottom, math.inf if self.top is None else self.top
-        if not all(each is None or math.isfinite(each) for each in (self.bottom, self.top)) or not low < high:
+        if not all(each is None or is_finite(each) for each in (self.bottom, self.top)) or not low < high:
             yield "`bottom` and `top` of an `intervals` hierarchy must be numbers, the first below the second"
 
     def explain(self) -> str:
@@ -179,7 +180,7 @@ class Cuts(HierarchyRule):
         if not self.levels or not all(self.levels):
             yield "`levels` of a `cuts` hierarchy must hold at least one level, and each level at least one cut point"
         for level in self.levels:
-            if not all(math.isfinite(cut) for cut in level) or any(b <= a for a, b in itertools.pairwise(level)):
+            if not all(is_finite(cut) for cut in level) or any(b <= a for a, b in itertools.pairwise(level)):
                 yield "the cut points of each level of a `cuts` hierarchy must be finite and ascending"
         for fine, coarse in itertools.pairwise(self.levels):
             if not set(coarse) < set(fine):
