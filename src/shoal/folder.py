@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, tables
+from shoal.errors import OutputError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Event, File, fingerprint, load
 from shoal.hierarchies import Hierarchy
 from shoal.methods.base import DATA
@@ -21,13 +22,31 @@ from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site, Table
 from shoal.writing import file_stem
 
-__all__ = ["HIERARCHIES", "OUR_VERIFIER", "PLAN", "REPORT", "SIGNATURE", "SUMMARY", "VERIFIER", "ReleaseFolder"]
+__all__ = [
+    "HIERARCHIES",
+    "OUR_VERIFIER",
+    "PLAN",
+    "REPORT",
+    "SIGNATURE",
+    "SUMMARY",
+    "VERIFIER",
+    "ReleaseFolder",
+    "check_outside_releases",
+]
 
 PLAN, SUMMARY, REPORT, SIGNATURE = "plan.toml", "summary.txt", "report.html", "signature.json"
 HIERARCHIES = "hierarchies"
 #: the second verifier, as a release may carry it, and where ours lies
 VERIFIER = "verify.html"
 OUR_VERIFIER = Path(__file__).parent / "verification" / VERIFIER
+
+
+def check_outside_releases(file: str | Path) -> None:
+    """Raise :class:`OutputError` if a file would lie in the folder of a release, which would then no longer verify."""
+    if any((folder / CERTIFICATE).is_file() for folder in Path(file).resolve().parents):
+        raise OutputError(
+            f"{file} lies in the folder of a release, which would no longer verify", hint="write elsewhere"
+        )
 
 
 class ReleaseFolder:

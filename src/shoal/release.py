@@ -21,7 +21,7 @@ from shoal.estimation import (
     weighted,
     write_records,
 )
-from shoal.folder import REPORT, SUMMARY, ReleaseFolder
+from shoal.folder import REPORT, SUMMARY, ReleaseFolder, check_outside_releases
 from shoal.guarantees import (
     CERTIFICATE,
     AccountEntry,
@@ -431,6 +431,7 @@ class Released:
         and columns are described as there. ``spreadsheet_safe`` writes an apostrophe before texts of a CSV file that
         spreadsheet programs would run as formulas.
         """
+        check_outside_releases(path)
         rows = _spelt(self.to_arrow(bounds=bounds, part=part))
         tables.write(tables.read(rows), path, overwrite=overwrite, like=like, spreadsheet_safe=spreadsheet_safe)
 

@@ -155,3 +155,26 @@ kind = "numeric"
     refused = shoal("verify", tmp_path / "concrete.sav")
     assert refused.returncode != 0
     assert "concrete records" in refused.stderr
+    assert described.file_label.startswith("Concrete records")
+
+
+@pytest.mark.parametrize("target", ["data.parquet", "hierarchies/extra.csv"])
+def test_no_file_is_written_into_the_folder_of_any_release(
+    shoal: Run, drawn: Path, tmp_path: Path, target: str
+) -> None:
+    other = tmp_path / "other"
+    (other / "hierarchies").mkdir(parents=True)
+    (other / "certificate.json").write_text("{}")
+    (other / target).write_text("as it was")
+    release = drawn.parent / "release"
+    for command in (
+        ("estimate", release, "--records", other / target, "--overwrite"),
+        ("estimate", release, "--pool", other / "pool.csv"),
+        ("export", release, other / target, "--overwrite"),
+        ("export", release, other / target, "--concrete", "--overwrite"),
+    ):
+        refused = shoal(*command)
+        assert refused.returncode == 2
+        assert "folder of a release" in refused.stderr
+    assert (other / target).read_text() == "as it was"
+    assert not (other / "pool.csv").exists()

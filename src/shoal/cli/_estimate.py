@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError
+from shoal.errors import ParameterError
 from shoal.writing import check_file
 
 if TYPE_CHECKING:
@@ -63,18 +63,16 @@ def estimate(
     """
     import shoal
     from shoal.estimation import ABOUT
+    from shoal.folder import check_outside_releases
 
     if original is not None and weights is None:
         raise ParameterError("--original can only be used with --weights")
     if records is None and (number is not None or seed is not None or overwrite):
         raise ParameterError("--number, --seed and --overwrite can only be used with --records")
-    if records is not None and records.resolve().is_relative_to(folder.resolve()):
-        raise OutputError("records in the folder of the release would no longer let it verify", hint="write elsewhere")
-    for path in (weights, pool):
+    for path in (weights, pool, records):
         if path is not None:
-            check_file(path)
-    if records is not None:
-        check_file(records, overwrite=overwrite)
+            check_outside_releases(path)
+            check_file(path, overwrite=overwrite and path == records)
     if weights is not None:
         if original is None:
             _weigh(folder, weights, json=json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from shoal.cli import _output, _source
-from shoal.errors import OutputError, ParameterError
+from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
     from shoal.estimation import ConcreteRecords
@@ -64,9 +64,9 @@ def export(
     The copy is for analysts; the release itself, which anyone can verify, stays as it is.
     """
     import shoal
+    from shoal.folder import check_outside_releases
 
-    if output.resolve().is_relative_to(folder.resolve()):
-        raise OutputError("a copy in the folder of the release would no longer verify", hint="write it elsewhere")
+    check_outside_releases(output)
     if concrete and bounds:
         raise ParameterError("--bounds cannot be combined with --concrete: concrete values have no bounds")
     if concrete and spreadsheet_safe:

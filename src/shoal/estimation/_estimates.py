@@ -20,7 +20,7 @@ from shoal.estimation._raking import POOL, RakedPool, raked
 from shoal.estimation._records import draw_records
 from shoal.estimation._spelling import SYNTHETIC, write_records
 from shoal.estimation._weights import WEIGHT, certified_steps
-from shoal.folder import ReleaseFolder
+from shoal.folder import ReleaseFolder, check_outside_releases
 from shoal.guarantees import Event
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden
 from shoal.plan import Plan
@@ -164,6 +164,7 @@ class Estimates:
 
     def write_pool(self, path: str | Path) -> None:
         """Write the pool to a new file; its ending says which format."""
+        check_outside_releases(path)
         tables.write(tables.read(self.pool()), path)
 
     def _labels(self, column: int) -> tuple[str | None, ...]:

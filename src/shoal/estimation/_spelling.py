@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.errors import VerificationError
+from shoal.folder import check_outside_releases
 from shoal.schema import Attribute, Kind, Schema
 from shoal.schema.rules import text
 from shoal.writing import write_file
@@ -35,6 +36,7 @@ def write_records(
     A CSV file spells them as the schema says that the original did: missing marks, dates and the decimal sign. Stata
     and SPSS files get the declared values of their columns as labelled codes, or those of the file ``like``.
     """
+    check_outside_releases(path)
     is_csv = path.suffix.lower() == ".csv"
     columns = [_spelt(rows[name].combine_chunks(), schema, schema[name]) for name in rows.column_names]
     written = pa.table(columns, names=rows.column_names) if is_csv else rows
@@ -44,11 +46,7 @@ def write_records(
         if each.kind in (Kind.CATEGORICAL, Kind.ORDINAL) and each.domain is not None and each.domain.values is not None
     }
     line = about.partition("\n")[0]
-    table = tables.read(written)
-    if like is None:
-        tables.write(table, path, overwrite=overwrite, description=line, labels=labels)
-    else:
-        tables.write(table, path, overwrite=overwrite, like=like)
+    tables.write(tables.read(written), path, overwrite=overwrite, like=like, description=line, labels=labels)
     write_file(path.with_name(path.name + ABOUT), (about.rstrip() + "\n").encode(), overwrite=True)
 
 

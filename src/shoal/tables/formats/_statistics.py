@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,6 +62,8 @@ class _Statistics(FileFormat):
         getattr(_pyreadstat(self.title), self.writer)(frame, str(path), **options)
 
     def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+        if self._book.labels or self._book.titles:  # those of a file, which go before declared ones
+            return type(self)(replace(self._book, description=description))
         codes: dict[str, dict[Code, str]] = {
             name: {float(code): label for code, label in enumerate(values, start=1)} for name, values in labels.items()
         }
