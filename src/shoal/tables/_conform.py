@@ -16,7 +16,7 @@ from shoal.exact import fraction, share
 from shoal.hierarchies import declared_leaves
 from shoal.schema import Attribute, Domain, Kind, Missing, Outside, Role, Schema, date_pattern
 from shoal.schema.rules import text
-from shoal.tables._engine import ROW, fetched, figures, key, named
+from shoal.tables._engine import ROW, fetched, figures, key, named, text_of
 from shoal.tables._expressions import Value, any_of, literal
 from shoal.tables._relations import TableQuery
 
@@ -136,11 +136,21 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
         return replace(reading, problem="holds bytes; turn them into text, or drop the column")
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
         return _tamed(_apart(reading))
-    read = _numeric(reading, table.source.detail("decimal")) if attribute.kind is Kind.NUMERIC else _date(reading)
+    read = _numeric(reading, _decimal(table, attribute)) if attribute.kind is Kind.NUMERIC else _date(reading)
     if attribute.reading.round_to is not None and read.problem is None:
         too_large = read.column.cast("float64").abs() >= _RESOLUTION
         read = replace(read, conditions=read.conditions | {"too large": too_large})
     return read if read.problem is not None else _tamed(_bounded(_apart(read)))
+
+
+def _decimal(table: Table, attribute: Attribute) -> str | None:
+    """Return the decimal mark of a column of text whose schema names none.
+
+    Where no value is refused, as under differential privacy, a mark that was guessed from records does not count: one
+    record could give the numbers of all others another meaning.
+    """
+    is_total = attribute.outside != Outside.REFUSE
+    return None if is_total and "decimal" not in table.source.stated else table.source.detail("decimal")
 
 
 def _tamed(reading: _Reading) -> _Reading:
@@ -390,24 +400,33 @@ def _check_values(
     declared = _declared_values(attribute, schema, problems)
     if declared is None:
         return {}
-    values = typed.select(value=typed[attribute.name])
-    values = values.filter(values["value"].notnull())
-    rows = fetched(table, values.group_by("value").aggregate(records=values.count()))
-    outside = [row for row, value in enumerate(text(rows["value"]).to_pylist()) if value not in declared]
-    if not outside:
-        return {}
+    column: Any = typed[attribute.name]
+    # as text wherever a text may stand for others, whether it does or not: no cell decides the type of all others
+    as_text = attribute.outside not in tuple(Outside) and not column.type().is_string()
+    written = text_of(column)
+    values = typed.select(value=column)
+    values = values.filter(values["value"].notnull()).group_by("value").aggregate(records=values.count())
+    rows = fetched(table, values.mutate(written=text_of(values["value"])))
+    labels, spellings = text(rows["value"]).to_pylist(), rows["written"].to_pylist()
+    outside = [row for row, label in enumerate(labels) if label not in declared]
     number = sum(rows["records"][row].as_py() for row in outside)
     refused = attribute.outside == Outside.MISSING and attribute.missing is Missing.REFUSE
-    if attribute.outside == Outside.REFUSE or refused:
+    if outside and (attribute.outside == Outside.REFUSE or refused):
         listed = attribute.domain is None or attribute.domain.values is None
         among = "in its hierarchy" if listed else "among the declared values"
         problems.add(f"column `{attribute.name}`: {_are(number)} not {among} ({len(outside):,} distinct)")
         return {}
+    if not as_text and not outside:
+        return {}
     found[f"{attribute.name}/outside"] = number
-    column: Any = typed[attribute.name]
-    strange = column.isin([rows["value"][row].as_py() for row in outside]).fill_null(False)
-    instead = None if attribute.outside in tuple(Outside) else attribute.outside
-    return {attribute.name: strange.ifelse(instead, column)}
+    strange = written.isin([spellings[row] for row in outside]).fill_null(False)
+    if not as_text:
+        instead = None if attribute.outside in tuple(Outside) else attribute.outside
+        return {attribute.name: strange.ifelse(instead, column)}
+    for spelling, label in zip(spellings, labels, strict=True):
+        if label in declared and spelling != label:
+            written = (text_of(column) == spelling).ifelse(label, written)
+    return {attribute.name: strange.ifelse(attribute.outside, written)}
 
 
 def _canonical(value: str) -> str:

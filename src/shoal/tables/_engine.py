@@ -282,6 +282,14 @@ def key(column: Value) -> Value:
     return (column + 0.0).cast(kind) if kind.is_floating() else column
 
 
+def text_of(column: Value) -> Value:
+    """Return values as text; whole numbers without a decimal point, whatever their type."""
+    if column.type().is_floating():
+        whole = (column % 1 == 0) & (column.abs() < 2.0**53)
+        return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
+    return column if column.type().is_string() else column.cast("string")
+
+
 def sorted_by_values(expression: TableQuery) -> TableQuery:
     """Order records by all their columns."""
     return expression.order_by(expression.columns)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.tables._engine import OURS, ROW, Engine, key, named, quiet
+from shoal.tables._engine import OURS, ROW, Engine, key, named, quiet, text_of
 from shoal.tables._expressions import Value, function, row_number
 from shoal.tables._relations import TableQuery
 from shoal.tables._table import Table, numbered
@@ -32,7 +31,7 @@ def pseudonyms(table: Table, records: TableQuery, chosen: list[str], key: bytes 
     if not names or key is None:
         return records
     records = records.cross_join(table.engine.stage(hmac_pads(key)))
-    digests = {name: keyed_digest(table.engine, _text(records[name]), records) for name in names}
+    digests = {name: keyed_digest(table.engine, text_of(records[name]), records) for name in names}
     return records.mutate(*named(digests))
 
 
@@ -113,14 +112,6 @@ def sampling_threshold(probability: float | Fraction) -> int:
     True
     """
     return int(fraction(probability) * (1 << 64))
-
-
-def _text(column: Any) -> Any:
-    """Return identifiers as text; whole numbers without a decimal point, whatever their type."""
-    if column.type().is_floating():
-        whole = (column % 1 == 0) & (column.abs() < 2.0**53)
-        return whole.ifelse(column.try_cast("int64").cast("string"), column.cast("string"))
-    return column.cast("string")
 
 
 def check_identifiers(table: Table, names: Sequence[str], key: bytes | None) -> None:

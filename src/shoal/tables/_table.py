@@ -33,6 +33,8 @@ class Source:
     path: Path | None = None
     #: What was detected or decided while reading: encoding, delimiter, decimal mark.
     details: tuple[tuple[str, str], ...] = ()
+    #: Of these details, what a person said; the others were guessed from the records.
+    stated: tuple[str, ...] = ()
     #: The number that messages give to the first record, or None where records have no order: 2 for a CSV file, whose
     #: header is row 1.
     first_row: int | None = None

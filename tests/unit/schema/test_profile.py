@@ -69,8 +69,9 @@ def test_dates_written_in_several_ways_are_never_mixed():
     assert "several ways" in guess.reason
 
 
-def test_a_decimal_comma_of_the_file_is_no_habit_of_the_column():
-    assert found("3,5", "2", "7", decimal=",").value == Reading()
+def test_a_decimal_comma_of_the_file_is_said_by_the_columns_that_have_one():
+    assert found("3,5", "2", "7", decimal=",").value == Reading(decimal=",")
+    assert found("3", "2", "7", decimal=",").value == Reading()
     assert found("1.234", "12.500", "999", decimal=",").value == Reading(decimal=",", thousands=".")
     assert found("1.234", "12.500", "999", decimal=".").value == Reading()
 

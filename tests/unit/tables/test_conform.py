@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +9,7 @@ import pytest
 
 from shoal.errors import DataError, SchemaError
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Reading, Role, Schema
+from shoal.schema.rules import text
 from shoal.tables import Table, people, read
 
 
@@ -88,6 +91,47 @@ def test_a_total_schema_takes_tables_without_values_and_without_records_left() -
     assert wanted["a"].missing is Missing.DROP
     assert wanted.total() is wanted
     assert read(pa.table({"a": ["y", None]})).with_schema(wanted).count() == 0
+
+
+TIMES = pa.array(["2020-01-01", "2020-01-02", "2020-01-01 10:00"])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([1, 2, 3]),
+        pa.array([1.0, 2.0, 3.5]),
+        pa.array([Decimal("1.00"), Decimal("2.00"), Decimal("3.25")]),
+        TIMES.cast(pa.timestamp("us")),
+        TIMES.cast(pa.timestamp("ns")),
+        pa.array([dt.time(1), dt.time(2), dt.time(3)]),
+        pa.array(["1", "2", "3"]).dictionary_encode(),
+    ],
+    ids=lambda cells: str(cells.type).partition("<")[0],
+)
+@pytest.mark.parametrize("outside", ["missing", "other"])
+def test_values_of_any_type_may_be_outside_the_declared_ones(cells: pa.Array, outside: str) -> None:
+    """One cell must not make the reading fail, nor decide the type of all others."""
+    declared = Domain(values=("1", "2", "2020-01-01", "2020-01-02", "other"))
+    wanted = Schema(attributes=(Attribute(name="x", domain=declared, outside=outside),))
+    whole, part = (read(pa.table({"x": each})).with_schema(wanted).to_arrow()["x"] for each in (cells, cells[:2]))
+    other = None if outside == "missing" else "other"
+    assert text(whole)[2].as_py() == other
+    assert whole.type == part.type
+    assert text(whole)[:2].to_pylist() == text(part).to_pylist()
+
+
+def test_no_record_gives_the_numbers_of_others_another_decimal_mark(tmp_path: Path) -> None:
+    """`3,5` shows that a file has decimal commas; `1,500` means the same without it."""
+    number = Attribute(name="x", kind=Kind.NUMERIC, domain=Domain(minimum=0, maximum=9999))
+    wanted = Schema(attributes=(number, Attribute(name="y"))).total()
+    found = []
+    for name, extra in (("a.csv", ""), ("b.csv", "3,5;1\n")):
+        (tmp_path / name).write_text("x;y\n1,500;1\n2,250;1\n" + extra)
+        found.append(read(tmp_path / name).with_schema(wanted).to_arrow()["x"].to_pylist()[:2])
+    assert found[0] == found[1] == [None, None]
+    stated = read(tmp_path / "a.csv", decimal=",").with_schema(wanted).to_arrow()["x"].to_pylist()
+    assert stated == [1.5, 2.25]
 
 
 @pytest.mark.parametrize("outside", ["clamp", "others", "x"])

@@ -213,7 +213,9 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
             return Guess(Reading(date_format=days.value), days.reason)
         alike = "looks like a code for a missing value" if len(codes) == 1 else "look like codes for missing values"
         told = f"{quoted(codes)} {alike}"
-        return Guess(Reading(missing_values=codes), told if codes else "")
+        # said by the column: what a file is guessed to have does not count under differential privacy
+        mark = "," if decimal == "," and any("," in text for text in rest) else None
+        return Guess(Reading(missing_values=codes, decimal=mark), told if codes else "")
     days = _date_format(rest)
     if days is not None:
         return Guess(Reading(date_format=days.value), days.reason)

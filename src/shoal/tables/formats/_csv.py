@@ -82,7 +82,8 @@ class Csv(FileFormat):
         text.check()
         details = (("encoding", text.encoding), ("delimiter", repr(text.delimiter)), ("decimal", text.decimal))
         first_row = None if text.bad else text.before + 1
-        source = Source(kind=self.name, name=path.name, path=path, details=details, first_row=first_row)
+        stated = ("decimal",) if options.decimal is not None else ()
+        source = Source(kind=self.name, name=path.name, path=path, details=details, stated=stated, first_row=first_row)
         return Table(expression=expression, engine=engine, source=source, notes=text.notes, titles=text.titles)
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:

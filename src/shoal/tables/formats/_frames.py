@@ -60,7 +60,7 @@ def _from_pandas(frame: Any) -> pa.Table:
     check_names(list(frame.columns), "the pandas frame")
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise DataError(
             "the pandas frame cannot be read: a column mixes values of several types.",
             hint="convert the column with astype",
