@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -73,6 +75,25 @@ def _hierarchy_of_an_identifier(folder: Path) -> None:
     _refit(folder, listing=("hierarchies/9-diagnosis.csv",))
 
 
+def _rewritten(**options: Any) -> Callable[[Path], None]:
+    """Write the table again, in a way that no release is written."""
+
+    def forge(folder: Path) -> None:
+        rows = pq.read_table(folder / "data.parquet")
+        pq.write_table(rows, folder / "data.parquet", **{"store_schema": False, "compression": "zstd", **options})
+        _refit(folder)
+
+    return forge
+
+
+def _bloom_filter(folder: Path) -> None:
+    with duckdb.connect() as engine:
+        path = folder / "data.parquet"
+        engine.execute(f"CREATE TABLE a AS SELECT * FROM '{path}'")
+        engine.execute(f"COPY a TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
+    _refit(folder)
+
+
 def _parquet_as_another_engine(folder: Path) -> None:
     rows = pq.read_table(folder / "data.parquet")
     pq.write_table(rows, folder / "data.parquet", store_schema=False, compression="zstd")
@@ -110,6 +131,11 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
     "another notation in the plan": _text("plan.toml", lambda text: text.replace('"', "'", 2)),
     "a blank in the summary": _text("summary.txt", lambda text: f"{text} "),
     "a comment in the report": _text("report.html", lambda text: text.replace("</body>", f"<!-- {NOTE} --></body>")),
+    "a Bloom filter": _bloom_filter,
+    "an index of pages": _rewritten(write_page_index=True),
+    "the schema of Arrow": _rewritten(store_schema=True),
+    "columns that records are said to be sorted by": _rewritten(sorting_columns=[pq.SortingColumn(0)]),
+    "a compression with room for names": _rewritten(compression="gzip"),
     "another file of counts": _added("population.parquet", NOTE),
     "a view of one table": _added("joined.sql", NOTE),
     "hidden counts of no table": _added("hidden.csv", NOTE),

@@ -145,7 +145,7 @@ class DuckDBEngine:
     def write_parquet(self, expression: TableQuery, path: Path) -> None:
         counted = counted_form(expression)
         if counted is None or not self._write_repeated(counted, path):
-            self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd")
+            self._copy(expression, path, "FORMAT parquet, COMPRESSION zstd, WRITE_BLOOM_FILTER false")
 
     @_alone
     def _write_repeated(self, counted: TableQuery, path: Path) -> bool:

@@ -25,6 +25,7 @@ from shoal.report import gather, render_html, render_text
 from shoal.schema import Attribute, Flat, Role, Schema
 from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site
+from shoal.verification._pages import Hidden, check_bytes
 from shoal.verification._parquet import Damaged, Footer, excess, read_footer
 from shoal.writing import digest
 
@@ -230,23 +231,18 @@ def _columns(path: Path) -> list[list[str]] | None:
 
 
 def _hidden(path: Path) -> str | None:
-    """Return what a Parquet file holds besides its records and their types; None if that is nothing.
-
-    What stands inside the compressed pages of a column of numbers, and no reader shows, is not looked at.
-    """
+    """Return what a Parquet file holds besides its records and their types; None if that is nothing."""
     try:
         file = pq.ParquetFile(path)
         content = file.metadata
-        if {*(content.metadata or {})} - {b"ARROW:schema"} or file.schema_arrow.metadata:
+        if content.metadata or file.schema_arrow.metadata:
             return "metadata"
         if any(field.metadata for field in file.schema_arrow):
             return "metadata of a column"
         if not _WRITER.fullmatch(content.created_by or ""):
             return "the name of a program that does not write such files"
-        if read_footer(path).unaccounted:
-            return "bytes that belong to no column"
+        check_bytes(path)
         file = pq.ParquetFile(path, read_dictionary=_texts(file.schema_arrow))
-        unused = False
         last: list[pa.Table] = []
         for group in range(content.num_row_groups):
             rows = _stored(file.read_row_group(group))
@@ -255,13 +251,14 @@ def _hidden(path: Path) -> str | None:
                 return LONG_TEXTS
             if not _rightly_summed_up(used, content.row_group(group)):
                 return "minima and maxima that are not those of the records"
-            unused = unused or any(_has_unused(*each) for each in zip(rows.columns, used, strict=True))
             if not _in_order(pa.concat_tables([*last, rows])):
                 return _UNORDERED
             last = [rows.slice(len(rows) - 1)] if len(rows) else last
         if last and not _in_order(pa.concat_tables([*last, *_first_after(path)])):
             return _UNORDERED
-        return "values that no record has" if unused else None
+        return None
+    except Hidden as error:
+        return str(error)
     except Damaged:
         return "something that cannot be read"
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -364,13 +361,6 @@ def _ends(greatest: object, stated: object) -> bool:
     if isinstance(greatest, str) and isinstance(stated, str) and len(stated.encode()) > 60:
         return greatest.startswith(stated[:-1]) and greatest <= stated
     return greatest == stated
-
-
-def _has_unused(column: pa.ChunkedArray, used: pa.ChunkedArray) -> bool:
-    """Return whether a dictionary holds values that no record has, given those that occur, chunk by chunk."""
-    return pa.types.is_dictionary(column.type) and any(
-        len(occurring) < len(chunk.dictionary) for occurring, chunk in zip(used.chunks, column.chunks, strict=True)
-    )
 
 
 def check_rendered(release: ReleaseFolder) -> list[Check]:

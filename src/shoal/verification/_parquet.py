@@ -7,7 +7,7 @@ gigabytes. The Thrift structures are read here, with limits, and compared with t
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,15 @@ CELLS, CELLS_PER_BYTE = 20_000_000, 12
 UNPACKED, UNPACKED_PER_BYTE = 1 << 27, 64
 #: records of one row group; no writer of releases makes larger ones
 GROUP = 1 << 20
-_MAGIC, _TAIL = b"PAR1", 8
+MAGIC, _TAIL = b"PAR1", 8
 _DEPTH, _VALUES = 12, 4_000_000
-_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = range(4)
+DATA_PAGE, _INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_2 = range(4)
 
 # fields of Parquet's Thrift structures, by their number
 _SCHEMA, _ROWS, _GROUPS = 2, 3, 4
 _CHILDREN, _NAME = 5, 4
 _COLUMNS, _GROUP_ROWS = 1, 3
-_META, _VALUES_OF, _PLAIN_SIZE, _SIZE, _DATA_AT, _DICTIONARY_AT, _BLOOM_SIZE = 3, 5, 6, 7, 9, 11, 15
+_META, _VALUES_OF, _SIZE, _DATA_AT, _DICTIONARY_AT = 3, 5, 7, 9, 11
 
 
 class Damaged(Exception):
@@ -44,30 +44,38 @@ class Footer:
     #: bytes of all pages once they are unpacked, by their headers
     unpacked: int
     size: int
-    #: bytes that are neither of a column, nor of its Bloom filter, nor of the footer
-    unaccounted: int
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Footer:
         """Return a footer that came back from another machine as JSON."""
-        numbers = {name: int(found[name]) for name in ("records", "unpacked", "size", "unaccounted")}
+        numbers = {name: int(found[name]) for name in ("records", "unpacked", "size")}
         return cls(columns=tuple(map(str, found["columns"])), **numbers)
 
 
 def read_footer(path: Path) -> Footer:
     """Read the footer and all page headers of a file, and decide that they fit together; else raise `Damaged`."""
     size = path.stat().st_size
-    if size < _TAIL + len(_MAGIC):
+    if size < _TAIL + len(MAGIC):
         raise Damaged("it is no Parquet file")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        length = int.from_bytes(content[-8:-4], "little")
-        if content[-4:] != _MAGIC or content[:4] != _MAGIC or length > size - _TAIL - len(_MAGIC):
-            raise Damaged("it is no Parquet file")
         try:
-            footer = _Thrift(content, size - _TAIL - length, size - _TAIL).structure()
-            return _checked(footer, content, size, length)
+            footer, _ = open_footer(content)
+            return _checked(footer, content, size)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise Damaged("its footer cannot be read") from None
+
+
+def open_footer(content: mmap.mmap) -> tuple[dict[int, Any], int]:
+    """Return the structure that a Parquet file ends with, and where it begins; nothing stands behind it."""
+    size = len(content)
+    length = int.from_bytes(content[-8:-4], "little")
+    if content[-4:] != MAGIC or content[:4] != MAGIC or length > size - _TAIL - len(MAGIC):
+        raise Damaged("it is no Parquet file")
+    reader = _Thrift(content, size - _TAIL - length, size - _TAIL)
+    footer = reader.structure()
+    if reader.place != size - _TAIL:
+        raise Damaged("its footer cannot be read")
+    return footer, size - _TAIL - length
 
 
 def excess(footers: Sequence[Footer]) -> str | None:
@@ -80,12 +88,12 @@ def excess(footers: Sequence[Footer]) -> str | None:
     return None
 
 
-def _checked(footer: dict[int, Any], content: mmap.mmap, size: int, length: int) -> Footer:
+def _checked(footer: dict[int, Any], content: mmap.mmap, size: int) -> Footer:
     root, *leaves = footer[_SCHEMA]
     if root.get(_CHILDREN) != len(leaves) or any(_CHILDREN in leaf for leaf in leaves):
         raise Damaged("it has columns inside columns")
     columns = tuple(leaf[_NAME].decode() for leaf in leaves)
-    records = packed = unpacked = filters = 0
+    records = packed = unpacked = 0
     for group in footer[_GROUPS]:
         if not 0 <= group[_GROUP_ROWS] <= GROUP:
             raise Damaged("its records are not grouped as Shoal groups them")
@@ -98,38 +106,45 @@ def _checked(footer: dict[int, Any], content: mmap.mmap, size: int, length: int)
             packed += chunk[_META][_SIZE]
             if packed > size:
                 raise Damaged("its columns share bytes")
-            if (bloom := chunk[_META].get(_BLOOM_SIZE, 0)) < 0:
-                raise Damaged("a Bloom filter of it has less than no bytes")
-            filters += bloom
             unpacked += _pages(chunk[_META], content, size)
     if footer[_ROWS] != records:
         raise Damaged("its footer states another number of records than its parts")
-    rest = size - packed - filters - length - _TAIL - len(_MAGIC)
-    return Footer(columns=columns, records=records, unpacked=unpacked, size=size, unaccounted=rest)
+    return Footer(columns=columns, records=records, unpacked=unpacked, size=size)
 
 
 def _pages(meta: dict[int, Any], content: mmap.mmap, size: int) -> int:
     """Walk the pages of a column; return the bytes that they unpack to."""
-    starts = [meta[_DATA_AT], *([meta[_DICTIONARY_AT]] if meta.get(_DICTIONARY_AT) else [])]
-    place, values, unpacked = min(starts), 0, 0
+    place, values, unpacked = first_byte(meta), 0, 0
     end = place + meta[_SIZE]
-    if not (len(_MAGIC) <= place <= end <= size):
+    if not (len(MAGIC) <= place <= end <= size):
         raise Damaged("a column lies outside of the file")
-    while place < end:
-        reader = _Thrift(content, place, end)
-        header = reader.structure()
-        kind, plain, packed = header[1], header[2], header[3]
-        if plain < 0 or packed < 0 or packed > end - reader.place:
-            raise Damaged("a page lies outside of its column")
-        if kind in (_DATA_PAGE, _DATA_PAGE_2):
-            values += header[5 if kind == _DATA_PAGE else 8][1]
-        elif kind != _DICTIONARY_PAGE:
+    for header, *_ in read_pages(content, place, end):
+        kind, plain = header[1], header[2]
+        if kind in (DATA_PAGE, DATA_PAGE_2):
+            values += header[5 if kind == DATA_PAGE else 8][1]
+        elif kind != DICTIONARY_PAGE:
             raise Damaged("it has pages of an unknown kind")
         unpacked += plain
-        place = reader.place + packed
     if values != meta[_VALUES_OF]:
         raise Damaged("its pages hold more or fewer values than the footer states")
     return unpacked
+
+
+def first_byte(meta: Mapping[int, Any]) -> int:
+    """Return where the pages of a column begin: Arrow writes 0 for pages that are not there."""
+    return int(min(filter(None, (meta[_DATA_AT], meta.get(_DICTIONARY_AT))), default=len(MAGIC)))
+
+
+def read_pages(content: mmap.mmap, place: int, end: int) -> Iterator[tuple[dict[int, Any], int, int, int]]:
+    """Yield the header of each page of a column, where the header begins, and where the page begins and ends."""
+    while place < end:
+        reader = _Thrift(content, place, end)
+        header = reader.structure()
+        plain, packed = header[2], header[3]
+        if plain < 0 or packed < 0 or packed > end - reader.place:
+            raise Damaged("a page lies outside of its column")
+        yield header, place, reader.place, reader.place + packed
+        place = reader.place + packed
 
 
 class _Thrift:
@@ -196,6 +211,8 @@ class _Thrift:
             byte = self._byte()
             value |= (byte & 127) << shift
             if byte < 128:
+                if not byte and shift:
+                    raise Damaged("its footer cannot be read")  # one number, written longer than it is
                 return value
             shift += 7
             if shift > 63:
