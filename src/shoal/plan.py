@@ -23,16 +23,18 @@ A plan file is TOML::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from shoal import schema
-from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted, reason
+from shoal.errors import InputError, ParameterError, PlanError, Problems, RequirementError, quoted, reason
 from shoal.guarantees import BudgetRequirement, Cost, DomainOrigin, Requirement
 from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.models import Model
+from shoal.policy import Policy
 from shoal.quality import Measure, as_measure
 from shoal.rehearsal import REHEARSALS
 from shoal.schema import Role, Schema
@@ -156,6 +158,8 @@ class Plan:
     accepted: tuple[str, ...] = ()
     #: How a release is attacked before it is written: ``exact`` or ``learned``; see `shoal.Release.rehearse`.
     rehearsal: str = "exact"
+    #: The policy of the office under which the plan was run; the plan keeps to it.
+    policy: Policy | None = None
 
     def __post_init__(self) -> None:
         from shoal import methods
@@ -190,6 +194,26 @@ class Plan:
         for problem in (*(each for model in self.models for each in model.problems(self.schema)), *self._mismatches()):
             problems.add(problem)
         problems.raise_as(PlanError)
+        if self.policy is not None and (against := self.against(self.policy)):
+            raise RequirementError(against)
+
+    def against(self, policy: Policy) -> list[str]:
+        """Return what a policy does not allow of the plan."""
+        sizes = [model.capabilities.minimal_class_size for model in self.class_models]
+        sizes += [model.k for model in self.models if isinstance(model, SeriesKAnonymity)]
+        cost = self.cost
+        return policy.problems(
+            columns=sorted({name for names in self.method.files(self.schema).values() for name in names}),
+            k=max(sizes, default=1),
+            epsilon=None if cost is None else cost.epsilon,
+            delta=Fraction(0) if cost is None else cost.delta,
+            accepted=self.accepted,
+        )
+
+    def under(self, policy: Policy | None) -> Self:
+        """Return the plan, run by this user, under a policy, or else its own; RequirementError: what is not allowed."""
+        policy = policy or self.policy
+        return self if policy is None else replace(self, policy=policy.of_user(accepts=bool(self.accepted)))
 
     @property
     def class_models(self) -> tuple[Model, ...]:
@@ -336,6 +360,8 @@ class Plan:
             lines.append(f"accepted = {schema.toml_value(self.accepted)}")
         if self.rehearsal != REHEARSALS[0]:
             lines.append(f"rehearsal = {schema.toml_value(self.rehearsal)}")
+        if self.policy is not None:
+            lines += ["", "[policy]", *_settings(self.policy.entries())]
         if self.about:
             lines += ["", "[release]", *_settings(self.about.words())]
         for model in self.models:
@@ -357,6 +383,9 @@ class Plan:
         asked = _collect(problems, lambda: _promises(content.pop("promises", [])))
         method = _collect(problems, lambda: _method(content.pop("method", {}), asked or ()))
         about = _collect(problems, lambda: About.read(content.pop("release", {})))
+        policy = (
+            _collect(problems, lambda: Policy.from_document(content.pop("policy"))) if "policy" in content else None
+        )
         measures = content.pop("measures", ["loss"])
         if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
             problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
@@ -378,6 +407,7 @@ class Plan:
             about=about,
             accepted=tuple(accepted),
             rehearsal=rehearsal,
+            policy=policy,
         )
 
     @classmethod

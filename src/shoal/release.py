@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from shoal import notebook, schema, tables
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.estimation import (
     CONCRETE,
     ConcreteRecords,
@@ -32,10 +32,11 @@ from shoal.guarantees import (
     certify,
     column,
 )
-from shoal.methods import Method, Result, finest_steps, rehearsal_entry, rehearse_release
+from shoal.methods import Method, Result, finest_steps, policy_entry, rehearsal_entry, rehearse_release
 from shoal.methods.base import DATA, Part, PrivateReport
 from shoal.methods.recode import SearchResult
 from shoal.plan import Plan
+from shoal.policy import in_force
 from shoal.rehearsal import HollowRelease, Rehearsal
 from shoal.report import (
     Notices,
@@ -351,6 +352,7 @@ class Release:
             guessed=described.guessed,
             account=None if self.payment is None else self.payment.entry,
             rehearsal=None if self.rehearse() is None else rehearsal_entry(self.plan),
+            policy=policy_entry(self.plan),
             # without differential privacy they compare the release with the original: no promise covers what they tell
             measures={} if self.private is None else dict(self.measures),
         )
@@ -388,10 +390,13 @@ class Released:
         The released tables, by file; most releases have one.
     schema
         What the columns mean.
+    plan
+        How the release was made.
     """
 
     tables: Mapping[str, Table]
     schema: schema.Schema
+    plan: Plan | None = None
 
     def to_arrow(self, *, bounds: bool = False, part: str | None = None) -> pa.Table:
         """Return the records of a part, the first where none is named, with ordered dictionaries."""
@@ -433,7 +438,16 @@ class Released:
         """
         check_outside_releases(path)
         rows = _spelt(self.to_arrow(bounds=bounds, part=part))
+        self._check_policy()
         tables.write(tables.read(rows), path, overwrite=overwrite, like=like, spreadsheet_safe=spreadsheet_safe)
+
+    def _check_policy(self) -> None:
+        """Refuse to copy what the policy in force would not have let leave."""
+        policy = in_force()
+        if policy is not None and self.plan is not None:
+            user = self.plan.policy.user if self.plan.policy is not None else ""
+            if against := self.plan.against(replace(policy, user=user)):
+                raise RequirementError(against)
 
     def concrete(self, *, part: str | None = None, seed: int | None = None) -> ConcreteRecords:
         """Return the records of a part with one value in place of every label, drawn from what the release says.
@@ -452,6 +466,7 @@ class Released:
         seed: int | None = None,
     ) -> ConcreteRecords:
         """Write the records with one value in place of every label, spelt as the original is, and return them."""
+        self._check_policy()
         concrete = self.concrete(part=part, seed=seed)
         about = _CONCRETE.format(records=len(concrete.rows), drawn=", ".join(concrete.drawn) or "none")
         write_records(concrete.rows, self.schema, Path(path), about=about, overwrite=overwrite, like=like)
@@ -467,7 +482,7 @@ def released(folder: str | Path) -> Released:
         If there is no readable certificate.
     """
     release = ReleaseFolder(folder)
-    return Released(tables=release.tables, schema=release.plan.schema)
+    return Released(tables=release.tables, schema=release.plan.schema, plan=release.plan)
 
 
 def _spelt(rows: pa.Table) -> pa.Table:

@@ -12,6 +12,7 @@ from shoal.guarantees import Event, randomness, without_randomness
 from shoal.mechanisms import ObservedSource, RandomSource
 from shoal.methods import Progress, Work, check_unit
 from shoal.methods.base import Watch
+from shoal.policy import in_force
 from shoal.release import Payer, Release, staying_spent
 from shoal.series import Series
 from shoal.tables import Table
@@ -36,6 +37,7 @@ def run(
     series: Series | None,
 ) -> Release:
     """Make a release by a plan: see :meth:`shoal.Plan.run`."""
+    plan = plan.under(in_force())
     able = plan.method.capabilities
     if series is not None:
         plan = _promised(plan, table, series, account, population)

@@ -12,7 +12,7 @@
 
 const FIELDS = new Set(
   ("format version created software promises steps budget account randomness roles schema_sha256 domains measures " +
-    "data further_data files accepted rehearsal").split(" "),
+    "data further_data files accepted rehearsal policy").split(" "),
 );
 const NEEDED = "format version promises steps randomness data files".split(" ");
 const RATIONAL = /^[0-9]+(\/[0-9]+)?$/;

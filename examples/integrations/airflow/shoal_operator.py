@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowFailException
 
 
 class ShoalReleaseOperator(BaseOperator):

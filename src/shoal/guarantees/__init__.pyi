@@ -10,6 +10,7 @@ from ._certificate import Column as Column
 from ._certificate import Data as Data
 from ._certificate import DomainOrigin as DomainOrigin
 from ._certificate import File as File
+from ._certificate import PolicyEntry as PolicyEntry
 from ._certificate import PromiseEntry as PromiseEntry
 from ._certificate import RehearsalEntry as RehearsalEntry
 from ._certificate import certify as certify

@@ -136,6 +136,16 @@ class RehearsalEntry(_Part):
     ] = ()
 
 
+class PolicyEntry(_Part):
+    """The policy of an office that plan.toml holds, and to which the plan keeps."""
+
+    office: Annotated[str, Field(max_length=200)]
+    sha256: Annotated[Sha256, Field(description="of its rules, see `shoal.policy.Policy.fingerprint`")]
+    user: Annotated[
+        str | None, Field(max_length=200, description="who accepted columns in the rehearsal, by account name")
+    ] = None
+
+
 class Data(_Part):
     """A released table."""
 
@@ -173,6 +183,7 @@ class Certificate(_Part):
         default=None, description="where the budget was spent from, if an account is kept"
     )
     rehearsal: RehearsalEntry | None = Field(default=None, description="absent where nothing could be attacked")
+    policy: PolicyEntry | None = Field(default=None, description="absent where none was in force")
     randomness: str
     roles: Literal["declared", "guessed"]
     schema_sha256: Sha256
@@ -208,6 +219,7 @@ def certify(
     measures: dict[str, float | None],
     account: AccountEntry | None = None,
     rehearsal: RehearsalEntry | None = None,
+    policy: PolicyEntry | None = None,
 ) -> Certificate:
     """Write down what a release promises and the fingerprints that tie the promise to its files."""
     total = guarantee.budget
@@ -219,6 +231,7 @@ def certify(
         budget=BudgetEntry(epsilon=str(total.epsilon), delta=str(total.delta)) if total.epsilon else None,
         account=account,
         rehearsal=rehearsal,
+        policy=policy,
         randomness=guarantee.randomness,
         roles="guessed" if guessed else "declared",
         schema_sha256=hashlib.sha256(schema_text.encode()).hexdigest(),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import DataError, ParameterError, VerificationError
+from shoal.errors import DataError, ParameterError, RequirementError, VerificationError
 from shoal.guarantees import columns_in_words
 from shoal.masking._noise import AddNoise
 from shoal.masking._pram import Pram
@@ -21,6 +21,7 @@ from shoal.masking._shuffle import Shuffle
 from shoal.masking._step import MaskingStep
 from shoal.masking._swap import RankSwap, RecordSwap
 from shoal.mechanisms import SYSTEM, RandomSource
+from shoal.policy import in_force
 from shoal.schema import Schema
 from shoal.tables import Table
 from shoal.writing import digest, replacing
@@ -105,6 +106,9 @@ def mask(
     >>> masked.table["age"].to_pylist()
     ['30', '35', '40', '>=80']
     """
+    policy = in_force()
+    if policy is not None and not policy.masked:
+        raise RequirementError(f"the policy of {policy.office} does not let masked files be made: nothing is promised")
     if not steps:
         raise ParameterError("`mask` needs at least one step, for example `TopCode`.")
     rows = table.to_arrow()
@@ -128,6 +132,8 @@ def mask(
     left_out = [each.name for each in described or () if each.role.names_someone and each.name in after]
     if left_out:
         said.append(f"Left out the {columns_in_words(tuple(left_out))}, which the schema does not release.")
+    if policy is not None:
+        policy.check_columns(name for name in after if name not in left_out)
     if len(left_out) == len(after):
         raise DataError("the schema leaves out every column of the table")
     return Masked(

@@ -13,6 +13,7 @@ from shoal.guarantees import Requirement
 from shoal.methods._opening import check_unit as check_unit
 from shoal.methods._own_values import OwnValue as OwnValue
 from shoal.methods._rehearsal import finest_steps as finest_steps
+from shoal.methods._rehearsal import policy_entry as policy_entry
 from shoal.methods._rehearsal import rehearsal_entry as rehearsal_entry
 from shoal.methods._rehearsal import rehearse_release as rehearse_release
 from shoal.methods.base import Method as Method

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from shoal import tables
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.guarantees import RehearsalEntry
+from shoal.guarantees import PolicyEntry, RehearsalEntry
 from shoal.kernels import Floats
 from shoal.methods.base import RecordClasses, Result
 from shoal.models import Model
@@ -107,6 +107,13 @@ def _multiples(values: Floats, step: float) -> pa.ChunkedArray:
 def rehearsal_entry(plan: Plan) -> RehearsalEntry:
     """Return what a certificate says of a rehearsal by a plan."""
     return RehearsalEntry(kind=plan.rehearsal, margin=str(fraction(MARGIN)), accepted=plan.accepted)  # type: ignore[arg-type]
+
+
+def policy_entry(plan: Plan) -> PolicyEntry | None:
+    """Return what a certificate says of the policy of a plan."""
+    if plan.policy is None:
+        return None
+    return PolicyEntry(office=plan.policy.office, sha256=plan.policy.fingerprint, user=plan.policy.user or None)
 
 
 def stated_risk(models: Sequence[Model]) -> tuple[float | None, bool]:

@@ -196,6 +196,7 @@ class VolatileLedger:
     """A ledger in memory, for trials: what was spent is forgotten with the session."""
 
     def __init__(self, account: str, budget: Loss) -> None:
+        budget.check_policy()
         self._accounts, self._lock, self._number = Accounts(), threading.Lock(), 0
         for name in (WHOLE, account):
             self._accounts.apply(budget_entry(name, budget))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
-from shoal.errors import MissingExtraError, ParameterError
+from shoal.errors import MissingExtraError, ParameterError, RequirementError
 from shoal.exact import STARTING_BITS, Number, ball, positive, rational, round_up, working_precision
 from shoal.guarantees import concentrated
 from shoal.mechanisms import DiscreteGaussian, Laplace
+from shoal.policy import in_force
 
 Measure = Literal["epsilon", "zcdp"]
 """What a budget adds up: epsilon, or rho of zero-concentrated differential privacy."""
@@ -170,6 +171,16 @@ class Loss:
     def within(self, budget: Loss) -> bool:
         """Whether all parts fit into a budget."""
         return all(part <= most for part, most in zip(self.units, budget.units, strict=True))
+
+    def check_policy(self) -> None:
+        """Refuse a budget that the policy in force does not allow."""
+        policy = in_force()
+        if policy is None:
+            return
+        if not self.rho_units or policy.most_epsilon is None:
+            policy.check_budget(self.epsilon, self.delta)
+        elif not self.within(Loss.within_both(policy.most_epsilon, policy.most_delta)):
+            raise RequirementError(f"the policy of {policy.office} does not allow a budget of {self}")
 
     def __str__(self) -> str:
         return ", ".join(

@@ -320,6 +320,8 @@ class Ledger:
         Where rho is counted, a budget of epsilon and delta becomes the one of rho that keeps them: what a ledger counts
         never changes, for what was spent would be forgotten.
         """
+        if account == WHOLE:
+            budget.check_policy()
         with self._lock, self._reading():
             budget = self._chain.accounts.in_measure(budget)
         self._record(budget_entry(account, budget))

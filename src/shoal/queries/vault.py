@@ -12,6 +12,7 @@ from typing import Any
 
 from shoal.errors import DataError, InputError, ParameterError, SchemaError, reason
 from shoal.mechanisms import SYSTEM
+from shoal.policy import in_force
 from shoal.queries._accounts import WHOLE
 from shoal.queries._loss import Loss
 from shoal.queries._records import records_of
@@ -96,6 +97,9 @@ class Vault:
                 "a vault needs a schema that a person has confirmed; this one is a draft.",
                 hint="check it, declare domains, and remove `guessed = true`",
             )
+        policy = in_force()
+        if policy is not None:
+            policy.check_columns(each.name for each in described if not each.role.left_out)
         # reading it now tells the steward, and not an analyst, what is wrong with the data
         place = _place_of(source)
         records = read(place, schema=described, table=table)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import ParameterError, SchemaError, quoted
+from shoal.policy import in_force
 from shoal.schema import Draft, Role, Schema, template
 from shoal.schema import as_quasi_identifier as draft_quasi_identifier
 from shoal.schema import draft as draft_profiles
@@ -65,7 +66,12 @@ def draft_schema(source: Any, wishes: Wishes | None = None, *, private: bool = F
             relations=relations_of_sample(table),
             finest_step=partial(finest_step, table),
         )
-    return (wishes or Wishes()).applied(drafted)
+    drafted = (wishes or Wishes()).applied(drafted)
+    policy = in_force()
+    for name in () if policy is None else policy.forbidden(table.columns):
+        if not (drafted.schema[name].role.left_out or drafted.schema[name].role.names_someone):
+            drafted = drafted.with_role(name, Role.DROP)
+    return drafted
 
 
 def as_quasi_identifier(table: Table, schema: Schema, name: str) -> Schema:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from shoal import schema
 from shoal.errors import counted, quoted
 from shoal.exact import fraction
 from shoal.guarantees import Certificate, Check, Column, Counted, Data, Decision, Evidence, checked, column
-from shoal.methods import Method, rehearsal_entry
+from shoal.methods import Method, policy_entry, rehearsal_entry
 from shoal.methods.classes import Bucketized
 from shoal.plan import Plan
+from shoal.policy import in_force
 from shoal.schema import Kind, Role, Schema
 from shoal.verification._steps import check_budget, check_grammar, check_randomness
 
@@ -33,6 +35,7 @@ def check_plan(evidence: Evidence) -> list[Check]:
         "promises": lambda: _promises(plan, certificate),
         "budget": lambda: check_budget(evidence),
         "rehearsal": lambda: _rehearsal(plan, certificate),
+        "policy": lambda: _policy(plan, certificate),
         "account": lambda: _account(plan, certificate),
         "measures": lambda: _measures(plan.method, evidence),
         "randomness": lambda: check_randomness(evidence),
@@ -58,6 +61,21 @@ def _rehearsal(plan: Plan, certificate: Certificate) -> Decision:
         return False, "it is not the one that plan.toml asks for"
     accepted = f"; accepted: {quoted(stated.accepted)}" if stated.accepted else ""
     return True, f"{stated.kind}, with a margin of {float(fraction(stated.margin)):g}{accepted}"
+
+
+def _policy(plan: Plan, certificate: Certificate) -> Decision:
+    """Compare the policy with the plan, and both with the one of this office; a plan keeps to its own."""
+    if certificate.policy != policy_entry(plan):
+        return False, "it is not the one that plan.toml holds"
+    own = in_force()
+    if own is not None and own.fingerprint != (plan.policy and plan.policy.fingerprint):
+        user = plan.policy.user if plan.policy else ""
+        if against := plan.against(replace(own, user=user)):
+            return False, "; ".join(against)
+    if plan.policy is None:
+        return True, NOTHING
+    accepted = f"; {plan.policy.user} accepted {quoted(plan.accepted)}" if plan.accepted else ""
+    return True, f"that of {plan.policy.office}{accepted}"
 
 
 def _tables(plan: Plan, evidence: Evidence) -> Decision:
