@@ -343,7 +343,7 @@ class Plan:
         if len(mine) != 1:
             title = promises.kind(kept).title
             found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
-        found += [problem for model in mine for problem in self.method.unfit(model)]
+        found += [problem for model in mine for problem in self.method.unfit(model, self.class_models)]
         if not all(measure.name == "loss" for measure in self.reported):
             found.append(
                 "measures other than `loss` compare the release with the input, which differential privacy does not "

@@ -10,7 +10,7 @@ import datetime as dt
 import os
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,14 +18,17 @@ import pytest
 
 import shoal
 from shoal.errors import PlanError, RequirementError, SchemaError
+from shoal.guarantees import Requirement
 from shoal.methods import Method
-from shoal.schema import Attribute, Domain, Intervals, Kind, Mask, Missing, Role, Schema
+from shoal.schema import Attribute, Domain, Intervals, Kind, Mask, Missing, Reading, Role, Schema
 
 Row = list[str | None]
 #: what no column below declares
 STRANGE = ["zzz", "-5", "1e400", "nan", "inf", "1900-01-01", "2020-13-01", "", "11x", "100000", "9007199254740993", "*"]
 DAYS = Domain(minimum=dt.date(2020, 1, 1), maximum=dt.date(2020, 3, 31))
 AGES = Domain(minimum=0, maximum=99)
+#: the values of a column that holds integers and no text
+WHOLE = ("1", "2", "9")
 DP = shoal.DifferentialPrivacy(epsilon=2, delta="0.05")
 
 
@@ -36,12 +39,21 @@ def kinds(name: str, role: Role, missing: Missing) -> list[tuple[Attribute, list
     codes = Attribute(**given, domain=Domain(values=("11", "12", "21")), hierarchy=Mask(length=2, masked=(1,)))
     marks = Attribute(**given, kind=Kind.ORDINAL, domain=Domain(values=("lo", "mid", "hi")))
     other = Attribute(**given, domain=Domain(values=("a", "b", "other")), outside="other")
+    pay = Attribute(
+        **given,
+        kind=Kind.NUMERIC,
+        domain=Domain(minimum=0, maximum=5000),
+        hierarchy=Intervals(widths=(100, 1000)),
+        reading=Reading(decimal=",", thousands=".", unit="EUR"),
+    )
     return [
         (ages, ["0", "99", "3.5", "7", "-0.0", "1e1", "42.25"]),
         (codes, ["11", "12", "21"]),
         (marks, ["lo", "mid", "hi"]),
         (other, ["a", "b", "other"]),
         (Attribute(**given, kind=Kind.DATE, domain=DAYS), ["2020-01-01", "2020-03-31", "2020-02-29"]),
+        (Attribute(**given, domain=Domain(values=WHOLE), outside="9"), ["1", "2", "7"]),
+        (pay, ["1,5 EUR", "20 EUR", "1.000 EUR"]),
     ]
 
 
@@ -51,6 +63,8 @@ METHODS: list[Method] = [
     shoal.Truthful(operator="sampling"),
     shoal.TruthfulTables(tables="pairs"),
     shoal.TruthfulTables(tables="pairs+joint"),
+    shoal.Truthful(levels={"c0": 1}),
+    shoal.TruthfulTables(tables="columns"),
     shoal.DPMicroaggregation(target="original", k=1),
 ]
 NOISY = METHODS[-1]
@@ -64,6 +78,7 @@ class Neighbours:
 
     schema: Schema
     method: Method
+    models: tuple[Requirement, ...]
     tables: tuple[list[Row], list[Row]]
 
     @classmethod
@@ -87,12 +102,16 @@ class Neighbours:
 
         rows = [row() for _ in range(draw.choice([1, 2, 8, 40]))]
         other = [*rows[1:], row()] if method is NOISY else [*rows, row()]
-        return cls(Schema(attributes=tuple(attributes)), method, (rows, other))
+        promise = replace(DP, records_per_person=draw.choice([None, 1, 3])) if of_persons else DP
+        models: list[Requirement] = [shoal.EpsilonBudget(epsilon=2) if method is NOISY else promise]
+        if isinstance(method, shoal.Truthful) and draw.random() < 0.4:
+            models.append(shoal.KAnonymity(3))
+            models += [shoal.DistinctLDiversity("c2", 2)] if len(columns) > 2 else []
+        return cls(Schema(attributes=tuple(attributes)), method, tuple(models), (rows, other))
 
     @property
     def plan(self) -> shoal.Plan:
-        promise = shoal.EpsilonBudget(epsilon=2) if self.method is NOISY else DP
-        return shoal.Plan(schema=self.schema, models=(promise,), method=self.method)
+        return shoal.Plan(schema=self.schema, models=self.models, method=self.method)
 
 
 @dataclass(frozen=True)
@@ -104,8 +123,15 @@ class Outcome:
     steps: tuple[str, ...] | None
 
 
+def column_of(attribute: Attribute, cells: Row) -> pa.Array:
+    if attribute.domain is None or attribute.domain.values != WHOLE:
+        return pa.array(cells, pa.string())
+    # whole numbers have strange values of their own
+    return pa.array([(int(cell) if cell.isdecimal() else -len(cell)) if cell else None for cell in cells], pa.int64())
+
+
 def outcome_of(pair: Neighbours, rows: list[Row], schema: Schema, folder: Path) -> Outcome:
-    columns = {name: pa.array([row[j] for row in rows], pa.string()) for j, name in enumerate(schema.names)}
+    columns = {each.name: column_of(each, [row[j] for row in rows]) for j, each in enumerate(schema)}
     table = shoal.read(pa.table(columns), schema=schema)
     neighbours = "replace" if pair.method is NOISY else "add-remove"
     account = shoal.Account.create(folder, table, epsilon=100, delta="0.9", neighbours=neighbours)

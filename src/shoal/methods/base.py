@@ -152,8 +152,8 @@ class Method(Checked, ABC):
         """Return what keeps this method from being used with a schema and promises about classes."""
         return []
 
-    def unfit(self, privacy: Requirement) -> list[str]:
-        """Return what keeps this method from being used with a promise of differential privacy."""
+    def unfit(self, privacy: Requirement, models: Sequence[Model]) -> list[str]:
+        """Return what keeps this method from being used with a promise of differential privacy, beside others."""
         return []
 
     def forecast(self, privacy: Requirement, schema: Schema, records: int) -> dict[str, float]:

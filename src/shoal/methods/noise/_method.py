@@ -280,7 +280,8 @@ class DPMicroaggregation(Method):
             for each in released(schema)
         )
 
-    def unfit(self, privacy: Requirement) -> list[str]:
+    def unfit(self, privacy: Requirement, models: Sequence[Model]) -> list[str]:
+        del models
         if not isinstance(privacy, EpsilonBudget):
             return []
         if self.noise == "gaussian" and (not privacy.delta or self.target == "record-query"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal import tables
-from shoal.errors import ParameterError, Problems, RequirementError
+from shoal.errors import HierarchyError, ParameterError, Problems, RequirementError
 from shoal.guarantees import (
     Event,
     Guarantee,
     Requirement,
     syntactic,
 )
-from shoal.hierarchies import Hierarchy
+from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import RandomSource
 from shoal.methods._opening import domains
 from shoal.methods.base import PrivateReport, Result, Work
@@ -49,8 +50,6 @@ def draw(work: Work, method: Truthful) -> Result:
     privacy, models = plan.privacy, plan.class_models
     assert isinstance(privacy, DifferentialPrivacy)  # noqa: S101 - the plan asks for it
     sensitive = tuple(dict.fromkeys(name for model in models for name in model.capabilities.sensitive))
-    _check_listed(plan.schema, sensitive)
-    _check_crowds(privacy, models)
     work = work.limit_records(privacy.records_per_person)
     table = work.table
     frequencies = tables.encode(table, quasi_identifiers=released_names(plan.schema), sensitive=()).frequencies
@@ -121,38 +120,58 @@ def check_declared(frequencies: Frequencies) -> None:
 def check_levels(title: str, levels: Mapping[str, int], hierarchies: Sequence[Hierarchy]) -> None:
     """Refuse levels that a hierarchy does not have."""
     problems = Problems()
-    for hierarchy in hierarchies:
-        if (level := levels.get(hierarchy.attribute, 0)) > hierarchy.height:
-            problems.add(
-                f"`levels` of `{title}` sets column `{hierarchy.attribute}` to level {level}; the highest level is "
-                f"{hierarchy.height}"
-            )
+    for problem in _above({hierarchy.attribute: hierarchy.height for hierarchy in hierarchies}, title, levels):
+        problems.add(problem)
     problems.raise_as(ParameterError)
 
 
-def _check_crowds(privacy: DifferentialPrivacy, models: Sequence[Model]) -> None:
-    """Refuse promises about crowds where a person may be several records of a class."""
+def level_problems(schema: Schema, title: str, levels: Mapping[str, int]) -> list[str]:
+    """Return which levels a hierarchy does not have, decided by the schema alone."""
+    heights = {each.name: _height(each, schema.folder) for each in released(schema) if each.name in levels}
+    return _above({name: height for name, height in heights.items() if height is not None}, title, levels)
+
+
+def _above(heights: Mapping[str, int], title: str, levels: Mapping[str, int]) -> list[str]:
+    return [
+        f"`levels` of `{title}` sets column `{name}` to level {levels[name]}; the highest level is {height}"
+        for name, height in heights.items()
+        if levels.get(name, 0) > height
+    ]
+
+
+def _height(attribute: Attribute, folder: Path) -> int | None:
+    """Return the height of a hierarchy, which no value decides; None where it cannot be made from the schema."""
+    low = None if attribute.domain is None else attribute.domain.minimum
+    try:
+        return build(attribute, pa.array([], pa.string()) if low is None else pa.array([low]), folder=folder).height
+    except HierarchyError:
+        return None
+
+
+def crowd_problems(privacy: DifferentialPrivacy, models: Sequence[Model]) -> list[str]:
+    """Return that promises about crowds cannot be kept where a person may be several records of a class."""
     records = privacy.records_per_person
-    if models and records is not None and records > 1:
-        raise ParameterError(
-            f"`{models[0].title}` counts persons, and with {records:,} records per person a class of what was drawn "
-            "may hold fewer of them than records.",
-            hint="use one record per person (records_per_person = 1), or leave the other promises out",
-        )
+    if not models or records is None or records == 1:
+        return []
+    return [
+        f"`{models[0].title}` counts persons, and with {records:,} records per person a class of what was drawn "
+        "may hold fewer of them than records; use one record per person (records_per_person = 1), or leave the other "
+        "promises out"
+    ]
 
 
-def _check_listed(schema: Schema, sensitive: Sequence[str]) -> None:
-    """Check that a hierarchy that goes along with the release, for a promise about a column, lists declared values."""
-    problems = Problems()
+def listing_problems(schema: Schema, sensitive: Sequence[str]) -> list[str]:
+    """Return which hierarchies cannot go along with the release: those of values that nobody has listed."""
+    problems = []
     for name in sensitive:
         attribute = schema[name]
         listed = attribute.domain is not None and attribute.domain.values is not None
         if attribute.hierarchy is not None and not listed and not attribute.hierarchy.lists_values:
-            problems.add(
+            problems.append(
                 f"column `{name}`: its hierarchy would be released with the values that occur; list its `values`, or "
                 "leave the hierarchy out"
             )
-    problems.raise_as(ParameterError)
+    return problems
 
 
 # -- what other promises leave out

@@ -26,7 +26,14 @@ from shoal.mechanisms import SYSTEM, RandomSource
 from shoal.methods._opening import domains_of_columns
 from shoal.methods.base import Method, MethodCapabilities, Progress, Result, Watch, Work
 from shoal.methods.recode import Generalized, Levels
-from shoal.methods.truthful._make import check_levels, draw, filters
+from shoal.methods.truthful._make import (
+    check_levels,
+    crowd_problems,
+    draw,
+    filters,
+    level_problems,
+    listing_problems,
+)
 from shoal.methods.truthful._operators import OPERATORS, OperatorName
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import EXPECTED, SCORES, Chooser, Drawn
@@ -214,7 +221,9 @@ class Truthful(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
-        found = unreleased(schema, self.title, named)
+        found = unreleased(schema, self.title, named) + level_problems(schema, self.title, self.levels)
+        sensitive = dict.fromkeys(name for model in models for name in model.capabilities.sensitive if name in schema)
+        found += listing_problems(schema, tuple(sensitive))
         if self.scheme == "multi-dimensional":
             found += tree_problems(schema, released_names(schema), self.levels, self.title)
         return found + [
@@ -223,6 +232,9 @@ class Truthful(Method):
             for model in models
             if model.capabilities.about_population
         ]
+
+    def unfit(self, privacy: Requirement, models: Sequence[Model]) -> list[str]:
+        return crowd_problems(privacy, models) if isinstance(privacy, DifferentialPrivacy) else []
 
     def draw(
         self,

@@ -33,7 +33,7 @@ from shoal.kernels import Integers
 from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._opening import domains, domains_of_columns
 from shoal.methods.base import Method, MethodCapabilities, Part, PrivateReport, Result, Work
-from shoal.methods.truthful._make import check_declared, check_levels, released_rows
+from shoal.methods.truthful._make import check_declared, check_levels, level_problems, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import Tuples
 from shoal.methods.truthful._sets_choice import Expected, candidates, cells, choose, joint_classes
@@ -339,9 +339,11 @@ class TruthfulTables(Method):
         ]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
         found = unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
+        found += level_problems(schema, self.title, self.levels)
         return others + found + tree_problems(schema, self.joint(schema), self.levels, self.title)
 
-    def unfit(self, privacy: Requirement) -> list[str]:
+    def unfit(self, privacy: Requirement, models: Sequence[Model]) -> list[str]:
+        del models
         if not isinstance(privacy, DifferentialPrivacy) or privacy.search_share is None:
             return []
         return [f"`search_share` of `{privacy.title}` is for `Truthful`; `{self.title}` has a rule of its own"]

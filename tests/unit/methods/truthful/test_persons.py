@@ -173,7 +173,7 @@ def test_more_records_than_anybody_has_only_cost_more() -> None:
 
 def test_a_class_promise_counts_persons_only_where_everybody_has_one_record() -> None:
     table = shoal.read(clinic([1, 3] * 100)).with_schema(SCHEMA)
-    with pytest.raises(ParameterError, match="with 2 records per person a class of what was drawn may hold fewer"):
+    with pytest.raises(PlanError, match="with 2 records per person a class of what was drawn may hold fewer"):
         shoal.anonymize(
             table, shoal.DifferentialPrivacy(epsilon=4, delta=1e-4, records_per_person=2), shoal.KAnonymity(5)
         )

@@ -496,7 +496,7 @@ def test_columns_that_are_not_there_and_what_does_not_go_together_are_named(peop
     bounded = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", records_per_person=2)
     with pytest.raises((ParameterError, PlanError), match="records_per_person"):
         shoal.anonymize(people, bounded, method=shoal.TruthfulTables())
-    with pytest.raises(ParameterError, match="the highest level is"):
+    with pytest.raises(PlanError, match="the highest level is"):
         shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(levels={"ill": 7}))
 
 
