@@ -18,7 +18,8 @@ from shoal.kernels.walk import Start, described, walk
 ROUNDING = 1e-9
 #: Values that differ by less, relatively above 1, count as equal.
 _TIE = 1e-11
-#: Sensitive values that the compiled kernel counts in an array for every class, and the numbers in all its arrays.
+#: Sensitive values that the compiled kernel counts in an array for every class, and the numbers in all its arrays. Of
+#: more values, classes list those that they have.
 _FEW, _STORE = 64, 2**26
 #: It counts records in 32 bits.
 _RECORDS = 2**31
@@ -40,6 +41,11 @@ class Ground(NamedTuple):
     unit: int
     ordered: bool = False
 
+    @property
+    def equal(self) -> bool:
+        """Whether all values are as far from one another, so that the distance is the sum of ``max(0, p - q)``."""
+        return self.unit == 1 and not self.ordered and self.starts == tuple(end - 1 for end in self.ends)
+
 
 class Proportions(NamedTuple):
     """What is asked of the proportion p of every sensitive value in a class, given its proportion q in the release.
@@ -58,8 +64,8 @@ class Proportions(NamedTuple):
 
     def relaxed(self) -> Proportions:
         """Return what is asked at least of the sum of ``max(0, p - q)``: different values are 1 / unit apart."""
-        if self.ground is None:
-            return self
+        if self.ground is None or self.ground.equal:
+            return self._replace(ground=None)
         return self._replace(distance=self.distance * self.ground.unit, exact=False, ground=None)
 
 
@@ -88,7 +94,8 @@ class Screening(NamedTuple):
 def counts_values(values: int, classes: int, axes: int, records: int) -> bool:
     """Return whether the compiled kernel counts the values of every class, and looks at coarse nodes first."""
     places = 1 << max(values - 1, 0).bit_length()
-    fits = places <= _FEW and classes * places * (axes + 1) <= _STORE and records < _RECORDS
+    places = places if places <= _FEW else 2  # a value and its records
+    fits = classes * places * (axes + 1) <= _STORE and records < _RECORDS
     return fits and compiled(_HISTOGRAMS)
 
 
@@ -109,9 +116,11 @@ def screen(start: Start, floors: Sequence[Floats], asked: Screening, *, budget: 
     ``floors[axis][step]`` is what all records cost together on the axis. Where :func:`counts_values`, at most
     ``budget`` classes are looked at.
     """
-    if counts_values(1 << start.target, len(start.keys), len(start.axes), int(start.counts.sum())):
+    counted = counts_values(1 << start.target, len(start.keys), len(start.axes), int(start.counts.sum()))
+    if not counted or 1 << start.target > _FEW:
+        asked = asked._replace(orders=[[each.relaxed() for each in order] for order in asked.orders])
+    if counted:
         return screen_histograms(start, floors, asked, budget=budget)
-    asked = asked._replace(orders=[[each.relaxed() for each in order] for order in asked.orders])
     return (screen_numpy if library() is None else screen_native)(start, floors, asked)
 
 

@@ -62,6 +62,10 @@ GROUNDS = (
     Ground((0,) * 8, tuple(range(1, 9)), 7, ordered=True),
     Ground((*range(8), 0, 3, 6), (*range(1, 9), 3, 6, 8), 2),
 )
+GROUNDS_OF_MANY = (
+    Ground(tuple(range(100)), tuple(range(1, 101)), 1),
+    Ground((0,) * 100, tuple(range(1, 101)), 99, ordered=True),
+)
 
 
 @compiled
@@ -141,6 +145,35 @@ def test_what_coarse_nodes_force_finer_ones_to_lose_rules_out_no_good_node(seed:
         assert bounds == pytest.approx(wanted, abs=1e-12)
 
 
+@compiled
+@pytest.mark.parametrize("ground", GROUNDS_OF_MANY)
+@pytest.mark.parametrize("seed", range(8))
+def test_classes_that_list_many_values_are_screened_as_by_the_twin(seed: int, ground: Ground | None) -> None:
+    """A hundred values, the first ones frequent; the lower half of an attribute has the last ones more often."""
+    numbers = np.random.default_rng(seed)
+    halves = tuple(np.arange(size, dtype=np.int32) // 2 for size in (16, 8, 4, 2))
+    axes = tuple(
+        BoxAttribute(shift=shift, bits=4, maps=halves, costs=tuple(np.full(16 >> s, s / 8) for s in range(5)))
+        for shift in (11, 7)
+    )
+    keys = np.flatnonzero(numbers.random(1 << 15) < 0.2).astype(np.uint64)
+    keys = keys[keys % 128 < 100]
+    skewed = 1 + 400 // (1 + keys % 128) * np.where(keys >> np.uint64(11) < 1 + seed, 1, 3)
+    start = Start(keys, skewed.astype(np.int64), axes, 7)
+    records = int(start.counts.sum())
+    stages = [Proportions(distance=Fraction(t, 40), exact=True, ground=ground) for t in (12, 8, 6)]
+    for share in (0, 0.1, 1):
+        asked = Screening(
+            smallest=300, allowed=int(share * records), loss=1.0, scale=float(records), best=1.5, orders=[stages]
+        )
+        found, bounds, *_ = screening.screen(start, [np.arange(5) / 8 * records] * 2, asked)
+        relaxed = asked._replace(orders=[[each.relaxed() for each in stages]])
+        expected, wanted, *_ = screening.screen_numpy(start, [np.arange(5) / 8 * records] * 2, relaxed)
+        assert len(found)
+        assert list(found) == expected.tolist()
+        assert bounds == pytest.approx(wanted, abs=1e-12)
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize(("t", "lost"), [(Fraction(3, 8), 0), (Fraction(3, 8) - Fraction(1, 10**11), 8)])
 def test_a_class_just_at_the_distance_is_decided_exactly(screen: Any, t: Fraction, lost: int) -> None:
@@ -162,7 +195,13 @@ def test_a_sweep_that_takes_too_long_is_given_up() -> None:
 @compiled
 @pytest.mark.parametrize(
     ("values", "classes", "records", "counted"),
-    [(64, 1000, 10**6, True), (65, 1000, 10**6, False), (64, 10**6, 10**6, False), (2, 2, 2**31, False)],
+    [
+        (64, 1000, 10**6, True),
+        (64, 10**6, 10**6, False),
+        (65, 10**6, 10**6, True),
+        (65, 10**7, 10**8, False),
+        (2, 2, 2**31, False),
+    ],
 )
 def test_values_are_counted_where_they_and_their_numbers_fit(
     values: int, classes: int, records: int, counted: bool

@@ -1,4 +1,5 @@
-// Screens of boxes whose sensitive attribute has few values: a row is a class, with the number of records of each value.
+// Screens of boxes with the sensitive values counted: a row is a class, with the number of records of each value. Where
+// there are few values, they lie in an array for every row; of many values, a row lists those that it has.
 #include "screen.h"
 
 namespace {
@@ -8,11 +9,19 @@ using shoal::Class;
 using shoal::Far;
 
 constexpr uint32_t NONE = std::numeric_limits<uint32_t>::max();
+constexpr size_t LISTED = 0; // in place of a stride: rows list their values
+
+// A sensitive value of a row, and its records.
+struct Held {
+    int32_t value, records;
+};
 
 // The classes of a node, ascending by key. The records of each sensitive value are counted when they are asked for.
 struct Table {
     std::vector<uint64_t> keys;
     std::vector<int32_t> sizes, values; // there are STRIDE places for values, a power of two
+    std::vector<Held> held;             // in place of `values`: row i has those from firsts[i] up to firsts[i + 1]
+    std::vector<uint32_t> firsts;
     std::vector<double> costs;
     size_t rows = 0;
     bool counted = false;
@@ -47,6 +56,63 @@ SHOAL_CLONES void add_runs(const int32_t *SHOAL_RESTRICT from, const Run *runs, 
             for (size_t v = 0; v < STRIDE; ++v) sums[v] += from[row * STRIDE + v];
         for (size_t v = 0; v < STRIDE; ++v) to[v] = sums[v];
     }
+}
+
+// Adds up lists of values, one row after the other.
+class Adder {
+  public:
+    explicit Adder(size_t values) : records_(values, 0) {}
+
+    void add(const Held *held, size_t number) {
+        for (size_t i = 0; i < number; ++i) {
+            int32_t &sum = records_[static_cast<size_t>(held[i].value)];
+            if (!sum) present_.push_back(held[i].value);
+            sum += held[i].records;
+        }
+    }
+
+    // Write the sum behind a list, and begin with nothing again.
+    void finish(std::vector<Held> &to) {
+        for (const int32_t value : present_) {
+            int32_t &sum = records_[static_cast<size_t>(value)];
+            to.push_back({value, sum});
+            sum = 0;
+        }
+        present_.clear();
+    }
+
+  private:
+    std::vector<int32_t> records_, present_;
+};
+
+void list_values(Table &table, Adder &adder) {
+    if (table.counted) return;
+    Table &source = *table.source;
+    list_values(source, adder);
+    // the rows of the source by the row that they become part of
+    std::vector<uint32_t> ends(table.rows + 1, 0), order;
+    for (size_t i = 0; i < source.rows; ++i)
+        if (table.into[i] != NONE) ++ends[table.into[i] + 1];
+    for (size_t i = 0; i < table.rows; ++i) ends[i + 1] += ends[i];
+    order.resize(ends[table.rows]);
+    std::vector<uint32_t> places(ends.begin(), ends.end() - 1);
+    for (size_t i = 0; i < source.rows; ++i)
+        if (table.into[i] != NONE) order[places[table.into[i]]++] = static_cast<uint32_t>(i);
+    table.held.clear(), table.firsts.assign(1, 0);
+    for (size_t i = 0; i < table.rows; ++i) {
+        for (uint32_t place = ends[i]; place < ends[i + 1]; ++place) {
+            const uint32_t row = order[place];
+            const Held *held = source.held.data() + source.firsts[row];
+            const size_t number = source.firsts[row + 1] - source.firsts[row];
+            if (ends[i + 1] - ends[i] > 1)
+                adder.add(held, number);
+            else
+                table.held.insert(table.held.end(), held, held + number);
+        }
+        adder.finish(table.held);
+        table.firsts.push_back(static_cast<uint32_t>(table.held.size()));
+    }
+    table.counted = true;
 }
 
 template <size_t STRIDE> void count_values(Table &table) {
@@ -233,6 +299,90 @@ template <size_t STRIDE> class Histograms {
     const Table *table_ = nullptr;
 };
 
+// Likewise where rows list their values, and distances are the equal one.
+template <> class Histograms<LISTED> {
+  public:
+    Histograms(size_t values, const Ground &) : quotas_(values, 0.0) {}
+
+    void at(const Table &table) { table_ = &table; }
+    int64_t records() const { return records_; }
+    const std::vector<double> &quotas() const { return quotas_; }
+
+    template <class Use> void each(const Class &each, Use use) const {
+        for (const Held *held = first(each); held != last(each); ++held) use(static_cast<uint64_t>(held->value), held->records);
+    }
+
+    void count(const Class &each, std::vector<int64_t> &totals, int64_t sign) const {
+        for (const Held *held = first(each); held != last(each); ++held)
+            totals[static_cast<size_t>(held->value)] += sign * held->records;
+    }
+
+    void count(const std::vector<Class> &classes, std::vector<int64_t> &totals) const {
+        totals.assign(quotas_.size(), 0);
+        for (const Class &each : classes) count(each, totals, 1);
+    }
+
+    double compare(const std::vector<int64_t> &totals) {
+        totals_ = totals;
+        records_ = std::max<int64_t>(std::accumulate(totals.begin(), totals.end(), int64_t(0)), 1);
+        double moved = 0.0;
+        for (size_t v = 0; v < quotas_.size(); ++v) {
+            const double quota = static_cast<double>(totals[v]) / static_cast<double>(records_);
+            moved += std::abs(quota - quotas_[v]);
+            quotas_[v] = quota;
+        }
+        return moved / 2;
+    }
+
+    void measure(std::vector<Class> &classes) const {
+        for (Class &each : classes) each.distance = distance(each), each.drift = 0.0;
+    }
+
+    // The sum of max(0, p - q), of values that the class has.
+    double distance(const Class &each) const {
+        const double size = static_cast<double>(each.size);
+        double found = 0.0;
+        for (const Held *held = first(each); held != last(each); ++held)
+            found += std::max(held->records - quotas_[static_cast<size_t>(held->value)] * size, 0.0);
+        return found / size;
+    }
+
+    bool has_weights() const { return true; }
+
+    void weigh(std::vector<Far> &classes) const {
+        for (Far &each : classes) {
+            double enough = 0.0;
+            for (uint32_t i = table_->firsts[each.start]; i < table_->firsts[each.start + 1]; ++i) {
+                const double quota = quotas_[static_cast<size_t>(table_->held[i].value)];
+                if (table_->held[i].records >= quota * each.size) enough += quota;
+            }
+            each.weight = std::max(1.0 - enough, 0.0);
+        }
+    }
+
+#if defined(__SIZEOF_INT128__)
+    shoal::Integer work(const Class &each) const {
+        shoal::Integer found = 0;
+        for (const Held *held = first(each); held != last(each); ++held) {
+            const shoal::Integer surplus = shoal::Integer(held->records) * records_ -
+                                           shoal::Integer(totals_[static_cast<size_t>(held->value)]) * each.size;
+            if (surplus > 0) found += surplus;
+        }
+        return found;
+    }
+    int64_t unit() const { return 1; }
+#endif
+
+  private:
+    const Held *first(const Class &each) const { return table_->held.data() + table_->firsts[each.start]; }
+    const Held *last(const Class &each) const { return table_->held.data() + table_->firsts[each.start + 1]; }
+
+    std::vector<int64_t> totals_; // what classes are compared with
+    int64_t records_ = 1;
+    std::vector<double> quotas_;
+    const Table *table_ = nullptr;
+};
+
 // The classes of the lowest node, each value of the sensitive attribute apart, and what is asked about the box above it.
 struct Box {
     int64_t rows;
@@ -327,8 +477,8 @@ struct Lost {
 // all nodes with these levels of the first ones: it is left out, and if there are too many, so are the nodes.
 template <size_t STRIDE> class Pruned {
   public:
-    Pruned(std::vector<Attribute> attributes, int64_t smallest, double loss, int64_t budget)
-        : attributes_(std::move(attributes)), smallest_(smallest), loss_(loss), budget_(budget),
+    Pruned(std::vector<Attribute> attributes, size_t values, int64_t smallest, double loss, int64_t budget)
+        : attributes_(std::move(attributes)), smallest_(smallest), loss_(loss), budget_(budget), adder_(values),
           tables_(attributes_.size()), lost_(attributes_.size()) {
         for (const Attribute &each : attributes_) {
             first_.push_back(first_.empty() ? 0 : first_.back() + steps_.back().size());
@@ -465,9 +615,19 @@ template <size_t STRIDE> class Pruned {
 
     // A run up to the last attribute is one class.
     void gather(Table &from, Table &to, const Attribute &attribute, const Step &step) {
-        count_values<STRIDE>(from);
-        if (to.values.size() < large_.size() * STRIDE) to.values.resize(large_.size() * STRIDE);
-        add_runs<STRIDE>(from.values.data(), large_.data(), large_.size(), to.values.data());
+        if constexpr (STRIDE == LISTED) {
+            list_values(from, adder_);
+            to.held.clear(), to.firsts.assign(1, 0);
+            for (const Run &run : large_) {
+                adder_.add(from.held.data() + from.firsts[run.start], from.firsts[run.end] - from.firsts[run.start]);
+                adder_.finish(to.held);
+                to.firsts.push_back(static_cast<uint32_t>(to.held.size()));
+            }
+        } else {
+            count_values<STRIDE>(from);
+            if (to.values.size() < large_.size() * STRIDE) to.values.resize(large_.size() * STRIDE);
+            add_runs<STRIDE>(from.values.data(), large_.data(), large_.size(), to.values.data());
+        }
         to.counted = true;
         for (const Run &run : large_) {
             to.sizes[to.rows] = run.size;
@@ -509,6 +669,7 @@ template <size_t STRIDE> class Pruned {
     const int64_t smallest_;
     const double loss_;
     int64_t budget_;            // rows that may be looked at
+    Adder adder_;
     std::vector<Table> tables_; // by attribute: at its level
     std::vector<Lost> lost_;    // and what is not in these tables
     std::vector<std::vector<Step>> steps_;
@@ -526,11 +687,16 @@ Table table_of(int64_t rows, int target, const uint64_t *keys, const int64_t *co
         const uint64_t key = keys[i] & ~mask;
         if (!table.rows || table.keys.back() != key) {
             table.keys.push_back(key), table.sizes.push_back(0), table.costs.push_back(costs[i]);
+            table.firsts.push_back(static_cast<uint32_t>(table.held.size()));
             table.values.resize(++table.rows * STRIDE, 0);
         }
         table.sizes.back() += static_cast<int32_t>(counts[i]);
-        table.values[(table.rows - 1) * STRIDE + (keys[i] & mask)] += static_cast<int32_t>(counts[i]);
+        if constexpr (STRIDE == LISTED)
+            table.held.push_back({static_cast<int32_t>(keys[i] & mask), static_cast<int32_t>(counts[i])});
+        else
+            table.values[(table.rows - 1) * STRIDE + (keys[i] & mask)] += static_cast<int32_t>(counts[i]);
     }
+    table.firsts.push_back(static_cast<uint32_t>(table.held.size()));
     table.counted = true;
     return table;
 }
@@ -552,7 +718,7 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
         hunt.offer(least, removal.lost());
     };
     Table table = table_of<STRIDE>(box.rows, box.target, box.keys, box.counts, box.costs);
-    Pruned<STRIDE> walk(box.attributes, box.smallest, box.loss, box.budget);
+    Pruned<STRIDE> walk(box.attributes, static_cast<size_t>(box.values), box.smallest, box.loss, box.budget);
     const bool finished = walk.run(table, hunt, visit);
     *box.looks = box.budget - walk.left();
     return finished ? hunt.finish() : -1;
@@ -560,8 +726,8 @@ int64_t screened(const Box &box, const Ground &ground, std::vector<shoal::Order>
 
 } // namespace
 
-// As shoal_screen_runs, for a sensitive attribute of at most 64 `values` and at most 2^31 - 1 records. Distances are
-// sums over `ranges` of values, see Ground. Returns -1 if more than `budget` rows would have to be looked at;
+// As shoal_screen_runs, for at most 2^31 - 1 records. Distances are sums over `ranges` of values, see Ground; of a sensitive
+// attribute of more than 64 `values` the equal one. Returns -1 if more than `budget` rows would have to be looked at;
 // `looks` is how many were.
 SHOAL_API int64_t shoal_screen_values(int64_t rows, int64_t number, int64_t target, int64_t orders,
                                           int64_t smallest, int64_t allowed, double loss, double scale, double best,
@@ -582,6 +748,7 @@ SHOAL_API int64_t shoal_screen_values(int64_t rows, int64_t number, int64_t targ
                         : values <= 8  ? screened<8>
                         : values <= 16 ? screened<16>
                         : values <= 32 ? screened<32>
-                                       : screened<64>;
+                        : values <= 64 ? screened<64>
+                                       : screened<LISTED>;
     return screen(box, ground, shoal::orders_of(orders, stages, asked, fractions), hunt);
 }
