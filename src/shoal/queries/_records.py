@@ -210,12 +210,14 @@ class EngineRecords:
     """Records that were copied once on their engine and stay there.
 
     The engine counts the combinations of the columns that a query looks at once, if at most ``most_cells`` occur, and
-    further queries on the same columns are answered from that; any other query looks at all records.
+    further queries on the same columns are answered from that; so are sums of a column with many values by columns with
+    few. Any other query looks at all records.
     """
 
     def __init__(self, table: Table, *, most_cells: int = LARGEST_CELLS) -> None:
         self._store, self._most_cells = RecordStore(table), most_cells
         self._kept: Kept[frozenset[str], Cube | None] = Kept(KEPT_CELLS)
+        self._sums: Kept[tuple[frozenset[str], str, Scale], tuple[Cube, Whole]] = Kept(KEPT_CELLS)
 
     def count(self, where: Condition | None) -> int:
         cells = self._cells(attributes(where))
@@ -225,6 +227,10 @@ class EngineRecords:
         cells = self._cells(attributes(where) | {attribute})
         if cells is not None:
             return cells.total(where, attribute, scale)
+        names = attributes(where)
+        if names and self._cells(names) is not None:
+            present, sums = self._sums.get((names, attribute, scale), lambda: self._added(names, attribute, scale))
+            return int((sums * present.mask(where)).sum()), present.count(where)
         return self._store.total(self._selected(where), attribute, **_units(scale))
 
     def tally(self, where: Condition | None, attribute: str, scale: Scale) -> list[int]:
@@ -262,6 +268,12 @@ class EngineRecords:
             return None
         columns, counts = found
         return Cube({name: _column(each) for name, each in columns.items()}, counts.to_numpy().astype(np.int64))
+
+    def _added(self, names: frozenset[str], attribute: str, scale: Scale) -> tuple[Cube, Whole]:
+        """Return the records with a value, and its sum in units, by combination of some columns with few of them."""
+        columns, sums, counts = self._store.totals(sorted(names), attribute, **_units(scale))
+        cube = Cube({name: _column(each) for name, each in columns.items()}, counts.to_numpy().astype(np.int64))
+        return cube, sums.cast(pa.int64()).to_numpy()
 
     def _selected(self, condition: Condition | None) -> Selection | None:
         return None if condition is None else self._selection(condition)

@@ -226,6 +226,16 @@ class RecordStore:
         row = self._row(records.aggregate(s=records.unit.sum(), n=records.count()))
         return int(row["s"] or 0), int(row["n"])
 
+    def totals(
+        self, names: Sequence[str], name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]
+    ) -> tuple[dict[str, pa.ChunkedArray], pa.ChunkedArray, pa.ChunkedArray]:
+        """Return what :meth:`total` does for every combination of some columns' values, and these by column."""
+        keys = {self._names[each]: self._records[self._names[each]] for each in names}
+        records = self._units(None, name, origin, step, bounds, beside=keys)
+        grouped = records.group_by(list(keys)).aggregate(s=records.unit.sum(), n=records.count())
+        rows = self._fetched(grouped)
+        return {each: rows[self._names[each]] for each in names}, rows["s"], rows["n"]
+
     def tally(
         self, where: Selection | None, name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]
     ) -> list[int]:
@@ -266,13 +276,20 @@ class RecordStore:
         return dict(zip(rows[name].to_pylist(), rows["n"].to_pylist(), strict=True))
 
     def _units(
-        self, where: Selection | None, name: str, origin: Fraction, step: Fraction, bounds: tuple[int, int]
+        self,
+        where: Selection | None,
+        name: str,
+        origin: Fraction,
+        step: Fraction,
+        bounds: tuple[int, int],
+        *,
+        beside: Mapping[str, Value] | None = None,
     ) -> TableQuery:
         records = self._where(where)
         column: Any = records[self._names[name]]
         units = ((column - float(origin)) / float(step) + 0.5).floor()
         bounded = units.clip(lower=float(bounds[0]), upper=float(bounds[1])).cast("int64")
-        return records.filter(column.notnull()).select(unit=bounded)
+        return records.filter(column.notnull()).select(unit=bounded, **(beside or {}))
 
     def _where(self, selection: Selection | None) -> TableQuery:
         return self._records if selection is None else self._records.filter(selection)
