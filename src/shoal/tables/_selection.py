@@ -172,16 +172,16 @@ class RecordStore:
         The end ``(x, 0)`` of a range lies directly before x, ``(x, 1)`` directly after.
         """
         column = self._records[self._names[name]]
-        held: Value = column.isnull() if missing else literal(False)
-        for low, high in ranges:
-            held = held | (_above(column, low) & _below(column, high)).fill_null(False)
-        return held
+        # false and not null for a missing number, so that no function stands between the engine and its statistics
+        held = [_above(column, low) & _below(column, high) & column.notnull() for low, high in ranges]
+        held += [column.isnull()] if missing else []
+        return self.some(held) if held else literal(False)
 
     def among(self, name: str, values: Sequence[str], *, excluded: bool, missing: bool) -> Selection:
         """Select the records whose text is listed (or not, if ``excluded``), and those without one if ``missing``."""
         column = self._records[self._names[name]]
         named: Value = column.isin(list(values)) if values else literal(False)
-        held = (~named if excluded else named).fill_null(False) & column.notnull()
+        held = (~named if excluded else named) & column.notnull()
         return held | column.isnull() if missing else held
 
     @staticmethod
