@@ -247,3 +247,11 @@ def test_special_uniques_are_shown_and_the_risk_of_every_record_is_a_file_withou
     assert len(lines) == 41
     assert "prosecutor_risk" in lines[0]
     assert CANARY not in answer.text
+
+
+def test_a_draft_uses_relations_and_rounds_as_the_program_does(browser: Browser) -> None:
+    rows = [f"{50 + n % 37},{n * 7 % 53},{50 + n % 37 + n * 7 % 53},{1000 + 13 * n}" for n in range(400)]
+    table = browser.draft("\n".join(["age,debt,income,salary", *rows]).encode(), "people.csv")
+    reasons = {each["name"]: each["reason"] for each in browser.get(f"/api/tables/{table}").json()["columns"]}
+    assert "`income` = `age` + `debt`" in reasons["income"]
+    assert "rounded to multiples of" in reasons["salary"]

@@ -90,7 +90,8 @@ def assess(
         combinations=combinations,
     )
     tried = shoal.attack(data, data, seed=seed) if attacks else None
-    relations = relations_of_sample(data)
+    left_out = [] if data.schema is None else [each.name for each in data.schema if each.role.left_out]
+    relations = relations_of_sample(data, [name for name in data.columns if name not in left_out])
     if output is not None:
         write_file(output, render_assessment(found, name=data.source.name, attacks=tried).encode())
     if records is not None:

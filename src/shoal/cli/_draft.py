@@ -154,7 +154,7 @@ def draft(
         _fill_in(drafted, with_schema, target, paid=account is not None)
         return
     again = "" if edit else named + (f" --output {shlex.quote(str(output))}" if output else "")
-    _next_steps(drafted, with_schema, target, again=again, audience=audience)
+    _next_steps(drafted, with_schema, target, again=again, audience=audience, has_purpose=bool(keep))
 
 
 def _paid(
@@ -305,11 +305,13 @@ def _answer(question: str, letters: list[str]) -> str | None:
         _output.line(f"  Please answer with one of {', '.join(letters)}, or press Enter.")
 
 
-def _next_steps(drafted: Draft, source: str, target: Path, *, again: str, audience: str | None) -> None:
+def _next_steps(
+    drafted: Draft, source: str, target: Path, *, again: str, audience: str | None, has_purpose: bool
+) -> None:
     """Print what must be decided, and the next command."""
     if drafted.schema.asks_for_persons:
         _paragraph(drafted.question, style="bold")
-    if drafted.unknown and drafted.schema.guessed and again:
+    if drafted.unknown and drafted.schema.guessed and again and not has_purpose:
         count = counted(len(drafted.unknown), "column")
         _paragraph(f"The meaning of {count} is unknown; left out (take one back: --also NAME).")
         _output.line("Better: name the columns that your purpose needs; all others are left out:")
@@ -333,25 +335,33 @@ def _next_steps(drafted: Draft, source: str, target: Path, *, again: str, audien
 def _protection(drafted: Draft, audience: str | None) -> list[str]:
     """Return the promises that are usual for those who get the data, as options."""
     k, varied, recipient = _AUDIENCES.get(audience or "", (5, 0, ""))
-    secrets = _secrets(drafted) if varied else []
     about = [f'--about "recipient={recipient}"'] if recipient else []
-    return [f"--k {k}", *(f"--l {shlex.quote(name)}={varied}" for name in secrets), *about]
+    return [
+        f"--k {k}",
+        *(f"--l {shlex.quote(name)}={least}" for name, least in _varied_secrets(drafted, varied).items()),
+        *about,
+    ]
 
 
-def _secrets(drafted: Draft) -> list[str]:
-    """Return the secrets that are asked to vary within groups: those in words or codes."""
-    return [each.name for each in drafted.schema if each.role == "sensitive" and each.kind != "numeric"][:_PROTECTED]
+def _varied_secrets(drafted: Draft, varied: int) -> dict[str, int]:
+    """Return the secrets in words or codes that vary within groups, and how many of their values a group shows."""
+    if not varied:
+        return {}
+    named = [each.name for each in drafted.schema if each.role == "sensitive" and each.kind != "numeric"]
+    found = {name: min(varied, drafted.number_of_values(name) or varied) for name in named[:_PROTECTED]}
+    return {name: least for name, least in found.items() if least > 1}
 
 
 def _explained(drafted: Draft, audience: str) -> str:
     """Say what it changes who gets the data."""
     k, varied, _ = _AUDIENCES[audience]
     who = "the public" if audience == "public" else audience
-    vary = (
-        f", each with at least {varied} different values of {quoted(_secrets(drafted))}"
-        if varied and _secrets(drafted)
-        else ""
-    )
+    secrets = _varied_secrets(drafted, varied)
+    parts = [
+        f"{least} different values of {quoted([name for name in secrets if secrets[name] == least])}"
+        for least in sorted(set(secrets.values()), reverse=True)
+    ]
+    vary = f", each with at least {' and '.join(parts)}" if parts else ""
     return f"For {who}: groups of at least {k} records{vary}."
 
 

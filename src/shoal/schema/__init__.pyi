@@ -29,9 +29,9 @@ from ._values import Extent as Extent
 from ._values import day_extent as day_extent
 from ._values import number_extent as number_extent
 from .drafts._bands import bands as bands
+from .drafts._column import as_quasi_identifier as as_quasi_identifier
 from .drafts._detectors import looks as looks
 from .drafts._draft import Draft as Draft
-from .drafts._draft import as_quasi_identifier as as_quasi_identifier
 from .drafts._draft import draft as draft
 from .drafts._names import person_key as person_key
 from .drafts._names import topic as topic

@@ -33,6 +33,7 @@ from ._drafted import Wishes as Wishes
 from ._drafted import as_quasi_identifier as as_quasi_identifier
 from ._drafted import as_table as as_table
 from ._drafted import described as described
+from ._drafted import draft_profiled as draft_profiled
 from ._drafted import draft_schema as draft_schema
 from ._drafted import frame_of as frame_of
 from ._encode import encode as encode

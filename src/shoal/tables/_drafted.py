@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import ParameterError, SchemaError, quoted
 from shoal.policy import in_force
-from shoal.schema import Draft, Role, Schema, template
+from shoal.schema import ColumnProfile, Draft, Role, Schema, template
 from shoal.schema import as_quasi_identifier as draft_quasi_identifier
 from shoal.schema import draft as draft_profiles
 from shoal.tables._files import elsewhere, read
@@ -54,19 +54,27 @@ def as_table(source: Any) -> Table:
 
 def draft_schema(source: Any, wishes: Wishes | None = None, *, private: bool = False) -> Draft:
     """Draft a schema of a table, a frame or a file; see :func:`shoal.draft`."""
-    table = as_table(source)
+    table, wishes = as_table(source), wishes or Wishes()
     if private:
-        drafted = template(table.columns)
-    else:
-        profiles = profile(table)
-        drafted = draft_profiles(
-            profiles,
-            table.count(),
-            sampler=sampler(table, profiles),
-            relations=relations_of_sample(table),
-            finest_step=partial(finest_step, table),
-        )
-    drafted = (wishes or Wishes()).applied(drafted)
+        return _heed(wishes, table, template(table.columns))
+    return draft_profiled(table, profile(table), wishes)
+
+
+def draft_profiled(table: Table, profiles: Sequence[ColumnProfile], wishes: Wishes | None = None) -> Draft:
+    """Draft a schema of a table whose columns have been profiled."""
+    return draft_profiles(
+        profiles,
+        table.count(),
+        sampler=sampler(table, profiles),
+        relations=partial(relations_of_sample, table),
+        finest_step=partial(finest_step, table),
+        purpose=partial(_heed, wishes or Wishes(), table),
+    )
+
+
+def _heed(wishes: Wishes, table: Table, drafted: Draft) -> Draft:
+    """Return a draft that follows what a person wishes and the policy of the office forbids."""
+    drafted = wishes.applied(drafted)
     policy = in_force()
     for name in () if policy is None else policy.forbidden(table.columns):
         if not (drafted.schema[name].role.left_out or drafted.schema[name].role.names_someone):

@@ -24,6 +24,8 @@ _CELLS, _RECORDS = 20_000_000, 200_000
 _SAMPLE, _VALUES = 30_000, 3_000
 # relations are looked for in so many records and cells; so few records may break them
 _RELATED_RECORDS, _RELATED_CELLS, _ERRORS = 20_000, 300_000, 0.02
+#: the draw that orders records, the same on every machine
+_SEED = 33
 
 
 def sampler(table: Table, profiles: Sequence[ColumnProfile]) -> Callable[[Sequence[str]], Mapping[str, ColumnCodes]]:
@@ -47,9 +49,9 @@ def sampler(table: Table, profiles: Sequence[ColumnProfile]) -> Callable[[Sequen
     return records_sharing
 
 
-def relations_of_sample(table: Table) -> tuple[Relation, ...]:
-    """Return the relations between the columns of some records from everywhere in a table."""
-    names = [name for name in table.columns if not table.expression[name].type().is_nested()]
+def relations_of_sample(table: Table, columns: Sequence[str]) -> tuple[Relation, ...]:
+    """Return the relations between some columns, as some records from everywhere in a table show them."""
+    names = [name for name in columns if not table.expression[name].type().is_nested()]
     number = table.count()
     if len(names) < 2 or not number:
         return ()
@@ -80,7 +82,9 @@ def _repeating(table: Table, names: Sequence[str]) -> TableQuery:
 def _codes(table: Table, rows: TableQuery, absent: Mapping[str, tuple[str, ...]]) -> Mapping[str, ColumnCodes]:
     with quiet(table.source.name):
         fetched = table.engine.fetch_encoded(rows.select(*absent))
-    return {name: _encoded(fetched[name], marks) for name, marks in absent.items()}
+    # neighbours are compared with each other, and a file that is sorted by a column must not make them alike in it
+    order = np.random.default_rng(_SEED).permutation(len(fetched))
+    return {name: _encoded(fetched[name], marks)[order] for name, marks in absent.items()}
 
 
 def _encoded(column: pa.ChunkedArray, absent: tuple[str, ...]) -> ColumnCodes:

@@ -214,7 +214,18 @@ def test_the_last_lines_fit_a_terminal_and_say_how_to_go_on(tmp_path, capsys):
     columns += [Attribute(name=name, role="decide") for name in names]
     made = Draft(schema=Schema(attributes=tuple(columns), guessed=True), reasons={}, records=30)
     target = tmp_path / "people.schema.toml"
-    _draft._next_steps(made, "people.csv", target, again="people.csv", audience=None)
+    _draft._next_steps(made, "people.csv", target, again="people.csv", audience=None, has_purpose=False)
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 or str(target) in line for line in lines)
     assert "`--undecided drop` leaves the undecided columns out" in lines[-1]
+
+
+def test_with_a_purpose_nothing_asks_for_one_and_the_promises_can_be_kept(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    rows = [f"{20 + n % 50},{'mf'[n % 2]},{'yn'[n % 3 == 0]},{n % 4},{n % 6}" for n in range(120)]
+    path.write_text("\n".join(["age,sex,diabetes,religion,zzq", *rows]))
+    drafted(path, keep=["age,sex,diabetes,religion"], audience="public")
+    shown = capsys.readouterr().out
+    assert "--keep NAME" not in shown
+    assert "--l diabetes=2 --l religion=3" in " ".join(shown.replace("\\", " ").split())
+    assert "at least 3 different values of `religion` and 2 different values of `diabetes`" in " ".join(shown.split())

@@ -10,6 +10,7 @@ import pytest
 
 import shoal
 from reference.leaky_tables import TABLES, court_records, killings_by_place, liver_patients
+from shoal.relations import find_relations
 
 RECORDS = 2_000
 
@@ -54,3 +55,39 @@ def test_a_copy_of_a_name_is_left_out() -> None:
 @pytest.mark.parametrize("make", TABLES, ids=lambda make: make.__name__)
 def test_the_same_table_gets_the_same_draft(make: Callable[[], pa.Table]) -> None:
     assert shoal.draft(make()).to_toml() == shoal.draft(make()).to_toml()
+
+
+def test_what_follows_from_a_column_that_only_the_purpose_needs_is_found() -> None:
+    draws = np.random.default_rng(2)
+    index = draws.permutation(RECORDS) % 90
+    table = pa.table({"zzq": index, "income": 37 * index + 500, "age": draws.integers(20, 60, RECORDS)})
+    assert shoal.draft(table).schema["income"].role == "sensitive", "`zzq` is left out"
+    for drafted in (shoal.draft(table, keep=["zzq", "income"]), shoal.draft(table).keeping(["zzq", "income"])):
+        assert drafted.schema["income"].role == "quasi-identifier"
+        assert drafted.schema["income"].hierarchy is not None
+        assert "`zzq`" in drafted.reasons["income"]
+
+
+def test_the_order_of_a_file_makes_no_relation() -> None:
+    draws = np.random.default_rng(3)
+    sex, age = draws.choice(["f", "m"], RECORDS), draws.integers(20, 60, RECORDS)
+    illness = np.sort(draws.integers(0, 2, RECORDS)).astype(str)
+    drafted = shoal.draft(pa.table({"sex": sex, "age": age, "illness": illness}))
+    assert drafted.schema["illness"].role == "sensitive", drafted.reasons["illness"]
+
+
+def test_columns_that_are_left_out_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[list[str]] = []
+    find = find_relations
+
+    def watched(records: pa.Table, **options: float) -> object:
+        looked_at.append(records.column_names)
+        return find(records, **options)
+
+    monkeypatch.setattr("shoal.tables._sample.find_relations", watched)
+    draws = np.random.default_rng(4)
+    answers = {f"q{n}": draws.integers(0, 5, 200) for n in range(60)}
+    table = pa.table({"age": draws.integers(20, 60, 200), "sex": draws.choice(["f", "m"], 200), **answers})
+    shoal.draft(table, keep=["age", "sex", "q7"])
+    shoal.draft(table)
+    assert looked_at == [["age", "sex", "q7"], ["age", "sex"]]

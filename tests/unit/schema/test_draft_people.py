@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -150,3 +151,12 @@ def test_an_answer_that_is_no_column_is_refused():
         shoal.draft(shoal.read(terms())).with_persons("who")
     with pytest.raises(SchemaError, match="`persons` must be one of"):
         loads('persons = "none"\n[columns.age]\nrole = "sensitive"')
+
+
+def test_the_number_of_a_place_is_no_person() -> None:
+    draws = np.random.default_rng(8)
+    table = pa.table({"age": draws.integers(18, 80, 400), "geo_id": draws.integers(10**10, 10**11, 400) // 3 * 3})
+    table = pa.concat_tables([table, table.slice(0, 8).set_column(0, "age", pa.array(draws.integers(18, 80, 8)))])
+    assert shoal.draft(table).person is None
+    renamed = table.rename_columns(["age", "serial_no"])
+    assert shoal.draft(renamed).person is not None, "of a number that means nothing it is asked"

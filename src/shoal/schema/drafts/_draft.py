@@ -12,19 +12,16 @@ import os
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from shoal import notebook
 from shoal.errors import Problems, SchemaError
-from shoal.exact import share
-from shoal.relations import Relation
-from shoal.schema._domain import Domain, Kind, Provenance, Reading
-from shoal.schema._schema import Attribute, Missing, PersonsAnswer, Role, Schema
+from shoal.schema._schema import Attribute, PersonsAnswer, Role, Schema
 from shoal.schema._toml import dumps
-from shoal.schema.drafts._copies import given_away
-from shoal.schema.drafts._families import join_families
-from shoal.schema.drafts._guesses import ENOUGH, TELLING, guess_hierarchy, guess_kind, guess_role
+from shoal.schema.drafts._column import guess_column
+from shoal.schema.drafts._evidence import Evidence, FinestStep, RelationFinder
+from shoal.schema.drafts._guesses import ENOUGH
 from shoal.schema.drafts._names import (
     household_key,
     household_weight,
@@ -35,12 +32,7 @@ from shoal.schema.drafts._names import (
 )
 from shoal.schema.drafts._people import PossiblePerson, Sampler, possible_person
 from shoal.schema.drafts._profile import ColumnProfile, Guess
-from shoal.schema.drafts._topics import about
 from shoal.writing import write_file
-
-#: Returns the finest step to which numbers must be rounded so that less than a share of the records is alone with
-#: theirs, and the share that still is; None if no step does that.
-FinestStep = Callable[..., tuple[float, float] | None]
 
 # a key whose values hardly tell records apart is not one of people
 _SEPARATING = 0.5
@@ -98,11 +90,17 @@ class Draft:
     records: int | None = 0
     unknown: tuple[str, ...] = ()
     person: PossiblePerson | None = None
+    _evidence: Evidence | None = field(default=None, compare=False)
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """The columns that nobody but a person can decide."""
         return self.schema.having(Role.DECIDE)
+
+    def number_of_values(self, name: str) -> int | None:
+        """Return how many different values a column has; None if no record was looked at."""
+        profiles = () if self._evidence is None else self._evidence.profiles
+        return next((each.distinct for each in profiles if each.name == name), None)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -151,7 +149,7 @@ class Draft:
         problems = Problems()
         needed, more = self._named(wanted, problems), self._named(also, problems)
         problems.raise_as(SchemaError)
-        made = self
+        made = dataclasses.replace(self, _evidence=None)
         for name in self.schema.names:
             role = self.schema[name].role
             stays = role is Role.WEIGHT or (role.names_someone and role is not Role.DECIDE)
@@ -159,7 +157,30 @@ class Draft:
                 made = made._kept(name, weight=1.0 if name in needed or not needed else _SECOND)
             elif needed and not stays:
                 made = made._with(name, Role.DROP, "not needed for the purpose")
-        return made
+        return made if self._evidence is None else made.settled(self._evidence)
+
+    def settled(self, evidence: Evidence) -> Draft:
+        """Return the draft with what the records say of its columns together, which later changes of it heed, too."""
+        drafted = [
+            Guess(column, self.reasons[column.name], known=column.name not in self.unknown) for column in self.schema
+        ]
+        guesses = evidence.settle(drafted)
+        shared = self.schema.missing_values
+        columns = tuple(
+            old.value if new is old else _without_missing(new.value, shared)
+            for new, old in zip(guesses, drafted, strict=True)
+        )
+        schema = dataclasses.replace(self.schema, attributes=columns)
+        telling = [profile for profile in evidence.profiles if schema[profile.name].role.known_elsewhere]
+        telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
+        return dataclasses.replace(
+            self,
+            schema=schema,
+            reasons={each.value.name: each.reason for each in guesses},
+            ranking=tuple(profile.name for profile in telling),
+            unknown=tuple(each.value.name for each in guesses if not each.known),
+            _evidence=evidence,
+        )
 
     def _named(self, wanted: Sequence[str], problems: Problems, *, whole: bool = True) -> list[str]:
         """Return the columns that have all words of one of these in their names; only those called so, if ``whole``."""
@@ -288,8 +309,9 @@ def draft(
     records: int | None = None,
     *,
     sampler: Sampler | None = None,
-    relations: Sequence[Relation] = (),
+    relations: RelationFinder | None = None,
     finest_step: FinestStep | None = None,
+    purpose: Callable[[Draft], Draft] | None = None,
 ) -> Draft:
     """Guess kinds, roles and hierarchies of columns.
 
@@ -303,10 +325,13 @@ def draft(
         Where records can be looked at: what returns some of them as codes, to find out how columns depend on each
         other.
     relations
-        Relations between the columns: secrets that follow from quasi-identifiers become such, copies are left out.
+        What finds the relations between some columns: secrets that follow from quasi-identifiers become such, and
+        copies are left out.
     finest_step
         Where values can be counted: what returns the step to which the numbers of a secret must be rounded so that few
         records are alone with theirs, and the share that still is.
+    purpose
+        What a person says of the columns beforehand: it returns the draft with other roles.
 
     Examples
     --------
@@ -323,29 +348,17 @@ def draft(
     if sampler is not None and not any(each.value.groups_records for each in groups.values()):
         person = possible_person(profiles, sampler)
         groups |= _as_keys(person)
-    guesses = _one_weight([_guess(profile, groups.get(profile.name)) for profile in profiles])
-    if sampler is not None:
-        guesses = _without_copies(profiles, guesses, sampler)
-    guesses = join_families(guesses, relations, lambda place, role: _guess(profiles[place], role))
-    if finest_step is not None:
-        guesses = [_rounded(profile, each, finest_step) for profile, each in zip(profiles, guesses, strict=True)]
+    guesses = _one_weight([guess_column(profile, groups.get(profile.name)) for profile in profiles])
     persons = PersonsAnswer.UNSTATED if person is None else PersonsAnswer.DECIDE
-    schema = _shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True, persons=persons))
-    telling = [profile for profile in profiles if schema[profile.name].role.known_elsewhere]
-    telling.sort(key=lambda profile: (-profile.separation, -profile.distinction))
-    return Draft(
-        schema=schema,
+    drafted = Draft(
+        schema=_shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True, persons=persons)),
         reasons={each.value.name: each.reason for each in guesses},
-        ranking=tuple(profile.name for profile in telling),
         records=profiles[0].records if records is None else records,
         unknown=tuple(each.value.name for each in guesses if not each.known),
         person=person,
     )
-
-
-def as_quasi_identifier(profile: ColumnProfile) -> Attribute:
-    """Return a column as one that others may know, with the hierarchy that a draft gives it."""
-    return _guess(profile, Guess(Role.QUASI_IDENTIFIER, "decided by a person")).value
+    evidence = Evidence(profiles=profiles, sampler=sampler, relations=relations, finest_step=finest_step)
+    return (drafted if purpose is None else purpose(drafted)).settled(evidence)
 
 
 def _as_keys(person: PossiblePerson | None) -> dict[str, Guess[Role]]:
@@ -356,65 +369,6 @@ def _as_keys(person: PossiblePerson | None) -> dict[str, Guess[Role]]:
     why = f"may say whose record it is: {agreed}" if agreed else "its name suggests a key, and its values repeat"
     found = {person.columns[0]: Guess(Role.IDENTIFIER, why)}
     return found | {name: Guess(Role.IDENTIFIER, f"says the same as `{person.columns[0]}`") for name in person.copies}
-
-
-def _guess(profile: ColumnProfile, grouping: Guess[Role] | None) -> Guess[Attribute]:
-    topic = about(profile)
-    is_key = grouping is not None and grouping.value.names_someone
-    kind = Guess(Kind.CATEGORICAL) if is_key else guess_kind(profile, topic)
-    role = grouping or guess_role(profile, kind.value, topic)
-    kind = Guess(Kind.NUMERIC) if role.value is Role.WEIGHT else kind
-    domain = Domain(values=profile.bands, provenance=Provenance.INFERRED) if kind.value is Kind.ORDINAL else None
-    attribute = Attribute(
-        name=profile.name, role=role.value, kind=kind.value, domain=domain, reading=_reading(profile, kind.value)
-    )
-    if role.value.groups_records and profile.missing:  # a record without a key may be of one who is counted already
-        attribute = dataclasses.replace(attribute, missing=Missing.DROP)
-    why = [f"{role.value}: {role.reason}", *(each for each in (kind.reason, profile.written) if each)]
-    if attribute.reading.unreadable:
-        why.append(f"{profile.unreadable:,} of {profile.records:,} values cannot be read and count as missing")
-    if role.value in (Role.QUASI_IDENTIFIER, Role.DECIDE) or not role.known:
-        rule = guess_hierarchy(profile, kind.value, topic)
-        attribute = dataclasses.replace(attribute, hierarchy=rule.value)
-        why += [rule.reason] if rule.reason else []
-    return Guess(attribute, "; ".join(why) + ".", known=role.known)
-
-
-def _without_copies(
-    profiles: Sequence[ColumnProfile], guesses: Sequence[Guess[Attribute]], sampler: Sampler
-) -> list[Guess[Attribute]]:
-    """Make secrets that follow from what others may know quasi-identifiers, too."""
-    found = list(guesses)
-    known = [each.value.name for each in found if each.value.role.known_elsewhere]
-    while known:
-        secret = [each.value.name for each in found if each.value.role is Role.SENSITIVE]
-        given = given_away(profiles, known, secret, sampler)
-        for place, profile in enumerate(profiles):
-            if profile.name in given:
-                why = f"whoever knows `{given[profile.name]}` knows it: each value of that column has one value of this"
-                found[place] = _guess(profile, Guess(Role.QUASI_IDENTIFIER, why))
-        known = list(given)
-    return found
-
-
-def _rounded(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestStep) -> Guess[Attribute]:
-    """Round a secret number that singles records out, or leave it to a person where no step is coarse enough."""
-    column = guess.value
-    telling = profile.alone >= TELLING and profile.records >= ENOUGH
-    if column.role is not Role.SENSITIVE or column.kind is not Kind.NUMERIC or not telling:
-        return guess
-    named = guess.reason.partition(": ")[2].partition(";")[0].rstrip(".")
-    exact = f"{share(profile.alone)} of the records have a value that no other record has"
-    rounding = finest_step(profile, alone=TELLING)
-    if rounding is None:
-        why = f"{Role.DECIDE}: {named}, but it singles people out, however it is rounded: {exact}."
-        return Guess(dataclasses.replace(column, role=Role.DECIDE), why)
-    step, left = rounding
-    reading = dataclasses.replace(column.reading, round_to=step)
-    why = (
-        f"{Role.SENSITIVE}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
-    )
-    return Guess(dataclasses.replace(column, reading=reading), why, known=guess.known)
 
 
 def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
@@ -432,24 +386,14 @@ def _shared(schema: Schema) -> Schema:
     """Write what stands for a missing value in several columns once for all; a number may be a quantity elsewhere."""
     times = Counter(value for each in schema for value in each.reading.missing_values)
     shared = tuple(value for value, number in times.items() if number > 1 and not any(c.isdigit() for c in value))
-    attributes = []
-    for each in schema:
-        own = tuple(value for value in each.reading.missing_values if value not in shared)
-        attributes.append(dataclasses.replace(each, reading=dataclasses.replace(each.reading, missing_values=own)))
-    return dataclasses.replace(schema, attributes=tuple(attributes), missing_values=shared)
+    attributes = tuple(_without_missing(each, shared) for each in schema)
+    return dataclasses.replace(schema, attributes=attributes, missing_values=shared)
 
 
-def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
-    """Return how values are written, as far as that goes with the kind."""
-    found = profile.reading
-    return Reading(
-        missing_values=found.missing_values,
-        date_format=found.date_format if kind is Kind.DATE else None,
-        decimal=found.decimal if kind is Kind.NUMERIC else None,
-        thousands=found.thousands if kind is Kind.NUMERIC else None,
-        unit=found.unit if kind is Kind.NUMERIC else None,
-        unreadable=0.01 if profile.unreadable and kind in (Kind.NUMERIC, Kind.DATE) else 0.0,
-    )
+def _without_missing(column: Attribute, shared: Sequence[str]) -> Attribute:
+    """Return a column without the missing values that are written once for all columns."""
+    own = tuple(value for value in column.reading.missing_values if value not in shared)
+    return dataclasses.replace(column, reading=dataclasses.replace(column.reading, missing_values=own))
 
 
 def _of_a_person(profile: ColumnProfile) -> bool:

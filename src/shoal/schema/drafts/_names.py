@@ -35,9 +35,9 @@ _THINGS = word_set(
     "product item article sku order invoice transaction trans session event visit encounter stay admission case claim "
     "test specimen sample lab device agency clinic hospital ward provider school class classroom teacher department "
     "site station store shop branch region area county city tract block zip vehicle veh route trip flight game match "
-    "team club group grp batch study trial survey wave form version page row line record obs index loan account policy "
-    "sector industry occ ind job course exam question film movie book produkt artikel bestellung rechnung fall betrieb "
-    "schule klasse klinik"
+    "geo geoid place location district team club group grp batch study trial survey wave form version page row line "
+    "record obs index loan account policy sector industry occ ind job course exam question film movie book produkt "
+    "artikel bestellung rechnung fall betrieb schule klasse klinik"
 )
 #: how many of something there are
 COUNTS = word_set("count counts number num n nb nbr anzahl nombre numero cantidad total zahl aantal liczba many")

@@ -285,7 +285,7 @@ def _draft(
                 few = f"this table has {len(table.columns):,} columns; the app shows at most {MOST_COLUMNS:,}"
                 raise DataError(few, hint=_CLI)
             profiles = tables.profile(table, date_format=dates)
-            drafted = schema.draft(profiles, sampler=tables.sampler(table, profiles))
+            drafted = tables.draft_profiled(table, profiles)
             read_as = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
             notes = [each.replace(file, source["name"]) for each in table.notes]
     except DataError as error:

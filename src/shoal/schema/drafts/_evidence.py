@@ -1,0 +1,95 @@
+"""What the records say of columns together: secrets that follow from others, and numbers that single people out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from shoal.exact import share
+from shoal.relations import Relation
+from shoal.schema._domain import Kind
+from shoal.schema._schema import Attribute, Role
+from shoal.schema.drafts._column import guess_column
+from shoal.schema.drafts._copies import given_away
+from shoal.schema.drafts._families import join_families
+from shoal.schema.drafts._guesses import ENOUGH, TELLING
+from shoal.schema.drafts._people import Sampler
+from shoal.schema.drafts._profile import ColumnProfile, Guess
+
+#: Returns the relations between some columns.
+RelationFinder = Callable[[Sequence[str]], Sequence[Relation]]
+#: Returns the finest step to which numbers must be rounded so that less than a share of the records is alone with
+#: theirs, and the share that still is; None if no step does that.
+FinestStep = Callable[..., tuple[float, float] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Where drafts look at the records, and not at columns one by one; each is None where that cannot be done."""
+
+    profiles: Sequence[ColumnProfile]
+    sampler: Sampler | None = None
+    relations: RelationFinder | None = None
+    finest_step: FinestStep | None = None
+
+    def settle(self, guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
+        """Return guesses in which secrets that tell quasi-identifiers became such, and the others are rounded.
+
+        Columns that are left out are not looked at: they tell nothing, and a table may have hundreds of them.
+        """
+        found = list(guesses)
+        if self.sampler is not None:
+            found = self._without_copies(found, self.sampler)
+        staying = [each.value.name for each in found if not each.value.role.left_out]
+        if self.relations is not None and len(staying) > 1:
+            found = join_families(found, self.relations(staying), self._guess_again)
+        if self.finest_step is not None:
+            found = [
+                _round(profile, each, self.finest_step) for profile, each in zip(self.profiles, found, strict=True)
+            ]
+        return [_weighted(new, old) for new, old in zip(found, guesses, strict=True)]
+
+    def _guess_again(self, place: int, role: Guess[Role]) -> Guess[Attribute]:
+        return guess_column(self.profiles[place], role)
+
+    def _without_copies(self, guesses: Sequence[Guess[Attribute]], sampler: Sampler) -> list[Guess[Attribute]]:
+        """Make secrets that follow from what others may know quasi-identifiers, too."""
+        found = list(guesses)
+        known = [each.value.name for each in found if each.value.role.known_elsewhere]
+        while known:
+            secret = [each.value.name for each in found if each.value.role is Role.SENSITIVE]
+            given = given_away(self.profiles, known, secret, sampler)
+            for place, profile in enumerate(self.profiles):
+                if profile.name in given:
+                    why = f"whoever knows `{given[profile.name]}` knows it: records that share that column agree in it"
+                    found[place] = self._guess_again(place, Guess(Role.QUASI_IDENTIFIER, why))
+            known = list(given)
+        return found
+
+
+def _weighted(new: Guess[Attribute], old: Guess[Attribute]) -> Guess[Attribute]:
+    """Return a guess with the weight that the purpose gave the column."""
+    if new.value.weight == old.value.weight or not new.value.role.known_elsewhere:
+        return new
+    return dataclasses.replace(new, value=dataclasses.replace(new.value, weight=old.value.weight))
+
+
+def _round(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestStep) -> Guess[Attribute]:
+    """Round a secret number that singles records out, or leave it to a person where no step is coarse enough."""
+    column = guess.value
+    telling = profile.alone >= TELLING and profile.records >= ENOUGH and column.reading.round_to is None
+    if column.role is not Role.SENSITIVE or column.kind is not Kind.NUMERIC or not telling:
+        return guess
+    named = guess.reason.partition(": ")[2].partition(";")[0].rstrip(".")
+    exact = f"{share(profile.alone)} of the records have a value that no other record has"
+    rounding = finest_step(profile, alone=TELLING)
+    if rounding is None:
+        why = f"{Role.DECIDE}: {named}, but it singles people out, however it is rounded: {exact}."
+        return Guess(dataclasses.replace(column, role=Role.DECIDE), why)
+    step, left = rounding
+    reading = dataclasses.replace(column.reading, round_to=step)
+    why = (
+        f"{Role.SENSITIVE}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
+    )
+    return Guess(dataclasses.replace(column, reading=reading), why, known=guess.known)
