@@ -20,7 +20,7 @@ from shoal.errors import Problems, SchemaError
 from shoal.schema._schema import Attribute, PersonsAnswer, Role, Schema
 from shoal.schema._toml import dumps
 from shoal.schema.drafts._column import guess_column
-from shoal.schema.drafts._evidence import Evidence, FinestStep, RelationFinder
+from shoal.schema.drafts._evidence import DraftEvidence, FinestStep, RelationFinder
 from shoal.schema.drafts._guesses import ENOUGH
 from shoal.schema.drafts._names import (
     household_key,
@@ -90,7 +90,7 @@ class Draft:
     records: int | None = 0
     unknown: tuple[str, ...] = ()
     person: PossiblePerson | None = None
-    _evidence: Evidence | None = field(default=None, compare=False)
+    _evidence: DraftEvidence | None = field(default=None, compare=False)
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Draft:
                 made = made._with(name, Role.DROP, "not needed for the purpose")
         return made if self._evidence is None else made.settled(self._evidence)
 
-    def settled(self, evidence: Evidence) -> Draft:
+    def settled(self, evidence: DraftEvidence) -> Draft:
         """Return the draft with what the records say of its columns together, which later changes of it heed, too."""
         drafted = [
             Guess(column, self.reasons[column.name], known=column.name not in self.unknown) for column in self.schema
@@ -357,7 +357,7 @@ def draft(
         unknown=tuple(each.value.name for each in guesses if not each.known),
         person=person,
     )
-    evidence = Evidence(profiles=profiles, sampler=sampler, relations=relations, finest_step=finest_step)
+    evidence = DraftEvidence(profiles=profiles, sampler=sampler, relations=relations, finest_step=finest_step)
     return (drafted if purpose is None else purpose(drafted)).settled(evidence)
 
 

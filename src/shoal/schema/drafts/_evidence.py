@@ -25,7 +25,7 @@ FinestStep = Callable[..., tuple[float, float] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class DraftEvidence:
     """Where drafts look at the records, and not at columns one by one; each is None where that cannot be done."""
 
     profiles: Sequence[ColumnProfile]
