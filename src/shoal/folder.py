@@ -32,6 +32,7 @@ __all__ = [
     "VERIFIER",
     "ReleaseFolder",
     "check_outside_releases",
+    "hierarchy_name",
 ]
 
 PLAN, SUMMARY, REPORT, SIGNATURE = "plan.toml", "summary.txt", "report.html", "signature.json"
@@ -47,6 +48,11 @@ def check_outside_releases(file: str | Path) -> None:
         raise OutputError(
             f"{file} lies in the folder of a release, which would no longer verify", hint="write elsewhere"
         )
+
+
+def hierarchy_name(number: int, column: str) -> str:
+    """Return the name of the hierarchy file of a plan's column; the number keeps names apart that become the same."""
+    return f"{number}-{file_stem(column)}".rstrip("-") + ".csv"
 
 
 class ReleaseFolder:
@@ -184,9 +190,7 @@ class ReleaseFolder:
             if attribute.role.left_out or attribute.role.names_someone:
                 attributes.append(replace(attribute, hierarchy=None))  # a hierarchy of what is not released tells of it
             elif rule is not None and rule.file is not None:
-                # the number keeps columns apart whose names a file system cannot
-                stem = f"{number}-{file_stem(attribute.name)}".rstrip("-")
-                name = self._hierarchy_file(f"{stem}.csv")
+                name = self._hierarchy_file(hierarchy_name(number, attribute.name))
                 (self.path / name).write_bytes(canonical_file(rule, plan.schema.folder))
                 attributes.append(replace(attribute, hierarchy=rule.moved(name)))
             else:

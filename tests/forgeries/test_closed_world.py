@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,6 +18,7 @@ from forgeries import test_forgeries as folders
 from forgeries import test_values as values
 from golden.artefacts import release
 from golden.cases import CASES
+from shoal.errors import VerificationError
 from shoal.folder import OUR_VERIFIER, VERIFIER
 
 NOTE = "somebody lives here"
@@ -94,6 +96,33 @@ def _bloom_filter(folder: Path) -> None:
     _refit(folder)
 
 
+def _certified(change: Callable[[forger.Content], object]) -> Callable[[Path], None]:
+    return lambda folder: forger.edit(folder, change, pages=False)
+
+
+def _of_another_version(forge: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Say that another version made the release, which may write numbers otherwise, and nothing else."""
+
+    def both(folder: Path) -> None:
+        forger.edit(folder, lambda content: content["software"].update(shoal="0.0.1"), pages=False)
+        forge(folder)
+
+    return both
+
+
+def _renamed_hierarchy(folder: Path) -> None:
+    path = next((folder / "hierarchies").glob("*work*"))
+    name = "hierarchies/vera-hill-3-mill-rd.csv"
+    path.rename(folder / name)
+    plan = (folder / forger.PLAN).read_text(encoding="utf-8")
+    (folder / forger.PLAN).write_text(plan.replace(f"hierarchies/{path.name}", name), encoding="utf-8")
+    content = forger.read(folder)
+    content["files"] = [each for each in content["files"] if not each["name"].endswith(path.name)]
+    forger.write(folder, content, pages=False)
+    forger.edit_plan(folder, lambda text: text)
+    _refit(folder, listing=(name,))
+
+
 def _parquet_as_another_engine(folder: Path) -> None:
     rows = pq.read_table(folder / "data.parquet")
     pq.write_table(rows, folder / "data.parquet", store_schema=False, compression="zstd")
@@ -129,6 +158,28 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
     "a row of words in a hierarchy": _text("hierarchies/*work*.csv", lambda text: f"{text}{NOTE}\n"),
     "a comment in the plan": _text("plan.toml", lambda text: f"# {NOTE}\n{text}"),
     "another notation in the plan": _text("plan.toml", lambda text: text.replace('"', "'", 2)),
+    "a row twice in a hierarchy": _text(
+        "hierarchies/*work*.csv", lambda text: text + text.splitlines(keepends=True)[0]
+    ),
+    "a hierarchy file with a name in its name": _renamed_hierarchy,
+    "a time with fractions of a second": _certified(lambda c: c.update(created="2024-01-01T00:00:00.123456Z")),
+    "a time in a zone of its own": _certified(lambda c: c.update(created="2024-01-01T00:00:00+13:37")),
+    "a time in no zone": _certified(lambda c: c.update(created="2024-01-01T00:00:00")),
+    "a package with a name": _certified(lambda c: c["software"].update({"vera-hill": "3"})),
+    "an address as a version": _certified(lambda c: c["software"].update(numpy="3MillRoad")),
+    "no versions": _certified(lambda c: c.update(software={})),
+    "files in another order": _certified(lambda c: c["files"].reverse()),
+    "domains in another order": _certified(lambda c: c["domains"].reverse()),
+    **{
+        f"{name}, in a CSV of another version": _of_another_version(_text("data.csv", change))
+        for name, change in {
+            "line ends of another system": lambda text: text.replace("\n", "\r\n"),
+            "quotes": lambda text: text.replace("private", '"private"', 1),
+            "quotes around names": lambda text: text.replace("age", '"age"', 1),
+            "empty lines": lambda text: f"{text}\n\n",
+            "a byte order mark": lambda text: f"\ufeff{text}",
+        }.items()
+    },
     "a blank in the summary": _text("summary.txt", lambda text: f"{text} "),
     "a comment in the report": _text("report.html", lambda text: text.replace("</body>", f"<!-- {NOTE} --></body>")),
     "a Bloom filter": _bloom_filter,
@@ -152,6 +203,7 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
 
 def test_there_are_at_least_300_kinds_of_forgery(tmp_path: Path) -> None:
     kinds = {*FORGERIES, *(forgery.__name__ for forgery in folders.FORGERIES)}
+    kinds |= {(column, value) for column, values in BUCKETS.items() for value in values}
     kinds |= {(step, *figures) for steps in folders.CONTRADICTED.values() for step, figures in steps.items()}
     kinds |= {
         f"{kind}: {value}"
@@ -175,6 +227,66 @@ def test_nothing_rides_along(released: Path, name: str, tmp_path: Path) -> None:
     except shoal.ShoalError:
         return
     assert not found.passed, found
+
+
+#: labels that nobody writes so, by column: in another order, with a value twice, or with more values than there are
+BUCKETS = {
+    "diagnosis": (
+        "{flu, cold, measles, burn, fracture}",
+        "{cold, cold, flu, measles}",
+        "{cold}",
+        "{missing, cold}",
+        "{cold, flu, measles, burn, and 5 more}",
+        "{cold, and 34 more}",
+        "{cold, flu, measles, burn, fracture} or missing",
+    ),
+    "charge": ("[570, 100]", "[0100, 570]", "[100, 570] or nothing", "{100, 570, and 3 more}"),
+}
+
+
+def test_labels_of_buckets_are_written_as_shoal_writes_them(tmp_path: Path) -> None:
+    made, _ = release(CASES["bucketize, several"], tmp_path)
+    honest = made.write(tmp_path / "release")
+    for column, labels in BUCKETS.items():
+        for number, label in enumerate(labels):
+            work = forger.copied(honest, tmp_path / f"{column}-{number}")
+            values.relabel(work, "data.parquet", column, label)
+            assert not shoal.verify(work, rendered=False).passed, label
+
+
+@pytest.mark.parametrize("label", ["{self-employed, Künstler, frei}", "{private, private}", "{private}", "{}"])
+def test_sets_of_values_are_written_in_order(label: str, tmp_path: Path) -> None:
+    made, _ = release(CASES["generalize, aggregates"], tmp_path)
+    work = made.write(tmp_path / "release")
+    values.relabel(work, "data.parquet", "workclass", label)
+    assert not shoal.verify(work, rendered=False).passed
+
+
+def test_a_population_has_the_released_classes_and_no_others(tmp_path: Path) -> None:
+    made, _ = release(CASES["generalize, k-map"], tmp_path)
+    honest = made.write(tmp_path / "release")
+    rows = pq.read_table(honest / "population.parquet")
+    invented = pa.table({**{name: rows[name].slice(0, 1) for name in rows.column_names}, "workclass": ["Vera Hill"]})
+    for name, changed in {
+        "a row more": pa.concat_tables([rows, invented.cast(rows.schema)]),
+        "a row twice": pa.concat_tables([rows.slice(0, 1), rows]),
+        "another name": rows.rename_columns([*rows.column_names[:-1], "Vera Hill"]),
+    }.items():
+        work = forger.copied(honest, tmp_path / name)
+        changed = changed.sort_by([(column, "ascending") for column in changed.column_names])
+        pq.write_table(changed, work / "population.parquet", store_schema=False)
+        _refit(work)
+        assert not shoal.verify(work, rendered=False).passed, name
+
+
+def test_an_amount_of_the_budget_stands_in_lowest_terms(tmp_path: Path) -> None:
+    made, _ = release(CASES["truthful"], tmp_path)
+    honest = made.write(tmp_path / "release")
+    for number, amount in enumerate(("4/2", "02", "2/1")):
+        work = forger.copied(honest, tmp_path / str(number))
+        forger.edit(work, lambda content, said=amount: content["budget"].update(epsilon=said), pages=False)
+        with pytest.raises(VerificationError):
+            shoal.verify(work, rendered=False)
 
 
 def test_the_list_of_allowed_differences_is_allowed(released: Path, tmp_path: Path) -> None:

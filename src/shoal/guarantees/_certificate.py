@@ -10,12 +10,13 @@ import hashlib
 import json
 import platform
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from shoal.errors import Undecided, VerificationError
 from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
@@ -29,11 +30,30 @@ POPULATION_COUNT = "people in the population"
 VERSION = 1
 
 #: Names and versions of what made a release: no room for other words.
-PackageName = Annotated[str, Field(pattern=r"^[a-z][a-z-]{0,30}$")]
-Version = Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.+!]{0,40}$")]
+PackageName = Literal["shoal", "duckdb", "numpy", "pyarrow", "python"]
+Version = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9]{1,4}(\.[0-9]{1,8}){0,4}((a|b|rc)[0-9]{1,4})?(\.post[0-9]{1,4})?(\.dev[0-9]{1,10})?(\+[a-z0-9.]{0,12})?$"
+    ),
+]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-#: no exponent, which could take hours to write out
-Rational = Annotated[str, Field(pattern="^[0-9]+(/[0-9]+)?$")]
+
+
+def _reduced(text: str) -> str:
+    if str(Fraction(text)) != text:
+        raise ValueError("a fraction in lowest terms")
+    return text
+
+
+def _whole_second(time: dt.datetime) -> dt.datetime:
+    if time.utcoffset() != dt.timedelta(0) or time.microsecond:
+        raise ValueError("a whole second of UTC")
+    return time
+
+
+#: in lowest terms; no exponent, which could take hours to write out
+Rational = Annotated[str, Field(pattern="^[0-9]{1,4000}(/[0-9]{1,4000})?$"), AfterValidator(_reduced)]
 #: a name inside the release folder, at most one folder deep; never `..`, so that no certificate points elsewhere
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
 
@@ -174,8 +194,8 @@ class Certificate(_Part):
 
     format: Literal["shoal-certificate"] = "shoal-certificate"
     version: Literal[1] = 1
-    created: dt.datetime
-    software: Annotated[dict[PackageName, Version], Field(max_length=12)]
+    created: Annotated[dt.datetime, AfterValidator(_whole_second)]
+    software: Annotated[dict[PackageName, Version], Field(min_length=5)]
     promises: Annotated[tuple[PromiseEntry, ...], Field(min_length=1)]
     steps: tuple[dict[str, object], ...]
     budget: BudgetEntry | None = None
@@ -290,7 +310,7 @@ def _entry(promise: Promise) -> PromiseEntry:
 
 
 @cache
-def software() -> dict[str, str]:
+def software() -> dict[PackageName, str]:
     """Return the versions that a certificate made here names."""
-    packages = ("shoal", "duckdb", "numpy", "pyarrow")
+    packages: tuple[PackageName, ...] = ("shoal", "duckdb", "numpy", "pyarrow")
     return {name: metadata.version(name) for name in packages} | {"python": platform.python_version()}

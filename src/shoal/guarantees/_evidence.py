@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from shoal import tables
 from shoal.errors import ShoalError, VerificationError, says_nothing
-from shoal.guarantees._certificate import POPULATION, Certificate, Column, Data, PromiseEntry
+from shoal.guarantees._certificate import POPULATION, POPULATION_COUNT, Certificate, Column, Data, PromiseEntry
 from shoal.guarantees._events import Event
 from shoal.guarantees._promise import Words
 from shoal.guarantees._steps import Counted
@@ -200,7 +200,7 @@ def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.N
         raise VerificationError(f"{POPULATION} is missing, which holds the counts of the population")
     rows = pq.read_table(path)
     *names, count = rows.column_names
-    if tuple(names) != frequencies.attributes:
+    if tuple(names) != frequencies.attributes or count != POPULATION_COUNT:
         raise VerificationError(f"{POPULATION} does not have the released quasi-identifiers")
     counts = dict(
         zip(
@@ -211,8 +211,7 @@ def _population(path: Path, frequencies: Frequencies, classes: Classes) -> npt.N
     )
     assert classes.codes is not None  # noqa: S101 - grouped() sets it
     labels = [hierarchy.labels[0] for hierarchy in frequencies.hierarchies]
-    found = [
-        counts.get(tuple(texts[code] for texts, code in zip(labels, row, strict=True)), 0)
-        for row in classes.codes.tolist()
-    ]
-    return np.array(found, dtype=np.int64)
+    released = [tuple(texts[code] for texts, code in zip(labels, row, strict=True)) for row in classes.codes.tolist()]
+    if len(rows) != len(released) or {*counts} != {*released}:
+        raise VerificationError(f"{POPULATION} does not have the released classes, each of them once")
+    return np.array([counts[row] for row in released], dtype=np.int64)

@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,8 @@ class LabelLevels:
     any_value: bool = False
     #: Whether the levels were read off the original data, so that any interval may be a label.
     any_interval: bool = False
+    #: The places of the values in their order, where the schema lists them.
+    places: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, label: str) -> frozenset[int]:
         """Return the levels of a label; none if the column cannot have it."""
@@ -76,7 +78,8 @@ def _listed(attribute: Attribute, labels: Collection[str], folder: Path) -> Labe
             for name in names:
                 levels.setdefault(str(name), set()).add(level)
         found = {label: frozenset(levels[label]) for label in labels if label in levels}
-        readings.append(LabelLevels(height=hierarchy.height, levels=found))
+        places = {str(value): place for place, value in enumerate(hierarchy.labels[0])}
+        readings.append(LabelLevels(height=hierarchy.height, levels=found, places=places))
     if not readings:
         raise HierarchyError(f"the hierarchy of column `{attribute.name}` cannot be used")
     return max(readings, key=lambda reading: len(reading.levels))

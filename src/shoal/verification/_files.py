@@ -18,13 +18,13 @@ from pyarrow import csv
 
 from shoal import hierarchies, tables
 from shoal.errors import ShoalError, Undecided, lacking, says_nothing
-from shoal.folder import OUR_VERIFIER, REPORT, SIGNATURE, SUMMARY, VERIFIER, ReleaseFolder
+from shoal.folder import HIERARCHIES, OUR_VERIFIER, REPORT, SIGNATURE, SUMMARY, VERIFIER, ReleaseFolder, hierarchy_name
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Check, Data, Evidence, File, software
 from shoal.methods.classes import VIEW, joined_view
 from shoal.report import gather, render_html, render_text
 from shoal.schema import Attribute, Flat, Role, Schema
-from shoal.schema.rules import canonical_file, text
-from shoal.tables import Site
+from shoal.schema.rules import canonical_file, is_text, text
+from shoal.tables import Site, Table
 from shoal.verification._pages import Hidden, check_bytes
 from shoal.verification._parquet import Damaged, Footer, excess, read_footer
 from shoal.writing import digest
@@ -86,6 +86,8 @@ def check_files(folder: Path, certificate: Certificate, allowed: set[str], site:
     checks += [_failed(name, LONG_TEXTS) for name in seen if seen[name].get("hidden") == LONG_TEXTS]
     checks += [check for data in certificate.tables for check in _check_parts(certificate.parts(data.file), seen)]
     checks += [_failed(name, "the certificate lists it twice") for name in sorted({*names}) if names.count(name) > 1]
+    if names != [path.as_posix() for path in sorted(map(Path, names))]:
+        checks.append(_failed(CERTIFICATE, "it does not list its files in the order of their names"))
     folders = {*(name.partition("/")[0] for name in names if name in allowed and "/" in name)}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -109,8 +111,9 @@ def check_copies(evidence: Evidence, site: Site) -> list[Check]:
         found = site.each(compared, [evidence.folder / part for part in parts]) if present else []
         same = present and all(each["same"] for each in found)
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"
-        # another version may write numbers otherwise, and a cluster does
-        if same and parts == (copy,) and evidence.certificate.software == software() and not found[0]["canonical"]:
+        # another version may write numbers otherwise, and nothing else
+        ours = evidence.certificate.software == software()
+        if same and not all(each["canonical"] if ours else each["plain"] for each in found):
             same, detail = False, f"the records of {data.file}, but not written as Shoal writes them"
         checks.append(Check(subject=copy, passed=same, detail=detail))
     return checks
@@ -120,22 +123,36 @@ def compared(copy: str) -> dict[str, bool]:
     """Say whether a CSV file holds the records of the Parquet file that it is a copy of."""
     try:
         original = tables.reread(Path(_original(copy))).to_arrow()
-        same = _same(original, (tables.reread_csv if len(original) else csv.read_csv)(Path(copy)))
-        return {"same": same, "canonical": same and _written_again(Path(copy))}
+        copied = (tables.reread_csv if len(original) else csv.read_csv)(Path(copy))
+        same = _same(original, copied)
+        canonical = same and _is_written_so(Path(copy), tables.reread(Path(_original(copy))))
+        plain = canonical or (same and _is_plain(Path(copy), original, copied))
+        return {"same": same, "canonical": canonical, "plain": plain}
     except (ShoalError, pa.ArrowInvalid) as error:
         if says_nothing(error):
             raise
         return {"same": False}
 
 
-def _written_again(copy: Path) -> bool:
-    """Return whether a CSV file has the bytes that Shoal writes of its Parquet file."""
-    if copy.name.startswith("part-"):
-        return False
+def _is_written_so(copy: Path, table: Table) -> bool:
+    """Return whether a CSV file has the bytes that Shoal writes of a table."""
     with TemporaryDirectory() as scratch:
-        again = Path(scratch) / copy.name
-        tables.write(tables.reread(Path(_original(str(copy)))), again)
+        again = Path(scratch) / "again.csv"
+        tables.write(table, again)
         return digest(again) == digest(copy)
+
+
+def _is_plain(copy: Path, original: pa.Table, copied: pa.Table) -> bool:
+    """Return whether a CSV file is as Shoal writes it but for how it notes numbers, which no zero stands before."""
+    columns = []
+    for name in original.column_names:
+        written, values = text(copied[name]), original[name]
+        if not is_text(values.type) and not written.equals(text(values)):
+            pattern = _DAY if pa.types.is_temporal(values.type) else _NUMBER
+            if not pc.all(pc.match_substring_regex(written.drop_null(), pattern), min_count=0).as_py():
+                return False
+        columns.append(pc.if_else(pc.is_null(values), pa.scalar(None, written.type), written))
+    return _is_written_so(copy, tables.read(pa.table(columns, names=original.column_names)))
 
 
 def _original(copy: str) -> str:
@@ -207,6 +224,9 @@ def _failed(subject: str, detail: str) -> Check:
 
 
 _WRITER = re.compile(r"(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?")
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.(0|[0-9]*[1-9]))?([eE][+-]?[0-9]{1,3})?$"
+_DAY = r"^[0-9-]{8,12}([T ][0-9:.]{5,16}(Z|[+-][0-9:]{2,6})?)?$"
+_PLACED = re.compile(rf"{HIERARCHIES}/sensitive-[1-9]\d{{0,2}}\.csv")
 _UNORDERED = "an order that is not the one of their values"
 
 
@@ -418,12 +438,14 @@ def check_hierarchies(evidence: Evidence) -> list[Check]:
     Files that the plan names are of released columns, and hold their rows and nothing else.
     """
     checks = []
-    for attribute in evidence.plan.schema:
+    for number, attribute in enumerate(evidence.plan.schema, start=1):
         rule, folder = attribute.hierarchy, evidence.plan.schema.folder
         if rule is None:
             continue
         if attribute.role.left_out or attribute.role.names_someone:
             checks.append(_failed(attribute.name, "plan.toml gives a hierarchy to a column that is not released"))
+        elif rule.file not in (None, f"{HIERARCHIES}/{hierarchy_name(number, attribute.name)}"):
+            checks.append(_failed(attribute.name, "its hierarchy file does not have the name that Shoal gives it"))
         elif rule.file is not None and canonical_file(rule, folder) != (folder / rule.file).read_bytes():
             checks.append(_failed(rule.file, "it holds more than the rows of a hierarchy, or is written otherwise"))
     listed = {entry.name for entry in evidence.certificate.files}
@@ -435,6 +457,8 @@ def check_hierarchies(evidence: Evidence) -> list[Check]:
                 detail = "the certificate names it, but does not fingerprint it"
                 checks.append(Check(subject=column.name, passed=False, detail=detail))
                 continue
+            if not _PLACED.fullmatch(column.hierarchy):
+                checks.append(_failed(column.name, "its hierarchy file does not have the name that Shoal gives it"))
             rule = evidence.plan.schema[column.name].hierarchy
             if rule is not None and rule.data_dependent:
                 detail = "its levels, which were read off the original table"

@@ -90,6 +90,8 @@ def _tables(plan: Plan, evidence: Evidence) -> Decision:
         file: {*names} for file, names in expected.items()
     }:
         return False, "the tables or their columns are not those that the plan gives"
+    if [data.file for data in certificate.tables] != [*expected]:
+        return False, "the tables do not stand in the order that the plan gives"
     bucketized = {name for step in evidence.steps(Bucketized) for name in step.columns}
     for data in certificate.tables:
         for each in data.columns:
@@ -124,6 +126,8 @@ def _domains(plan: Plan, certificate: Certificate) -> Decision:
     if said != expected:
         wrong = sorted({*said, *expected} - {name for name in said if said.get(name) == expected.get(name)})
         return False, f"where the domain of `{wrong[0]}` came from is not what plan.toml says"
+    if [*said] != [*expected]:
+        return False, "they do not stand in the order of plan.toml"
     return True, f"{counted(len(said), 'column')}, as plan.toml says"
 
 

@@ -19,7 +19,11 @@ from shoal.schema import Attribute, Kind, Missing
 from shoal.schema.rules import is_text, text
 
 _PSEUDONYM = re.compile(r"[0-9a-f]{64}")
-_MISSING, _MORE = "missing", re.compile(r", and [1-9]\d* more}$")
+_MISSING, _MORE = "missing", re.compile(r", and ([1-9]\d*) more}$")
+#: so many values of a set are named, if it has more
+_LISTED = 12
+#: sorts values: by the place that the plan gives them, or by their text
+Place = tuple[int, str]
 OPEN = "the plan does not say which values there are"
 
 
@@ -214,11 +218,23 @@ class _ReleasedColumn:
         return self._values_allowed(labels)
 
     def _buckets_allowed(self, labels: list[str]) -> bool:
-        return all(self._is_bucket(label.removesuffix(f" or {_MISSING}")) for label in labels)
+        return all(map(self._is_bucket, labels))
 
     def _is_bucket(self, label: str) -> bool:
-        listed = _MORE.sub("}", label)
-        return label == _MISSING or self._is_label(label) or self._is_interval(label) or self._is_listing(listed)
+        if label == _MISSING or self._is_label(label) or self._is_set_of_values(label):
+            return True
+        if self.attribute.kind is not Kind.CATEGORICAL:
+            label = label.removesuffix(f" or {_MISSING}")
+        return self._is_value(label) or self._is_interval(label)
+
+    def _is_set_of_values(self, label: str) -> bool:
+        """Return whether a label lists the values of a bucket in their order, the first ones and a number of many."""
+        more = _MORE.search(label)
+        if more is None:
+            return self._is_listing(label, missing=True)
+        possible = len(self.levels.places) + 1 if self.levels.places else self.data.records
+        fits = len(more[1]) < 12 and _LISTED + int(more[1]) <= possible
+        return fits and self._is_listing(_MORE.sub("}", label), missing=True, count=_LISTED)
 
     def _is_interval(self, label: str) -> bool:
         """Return whether a label is ``[a, b]`` with two values of the column, the lesser one first."""
@@ -238,17 +254,31 @@ class _ReleasedColumn:
             return order.index(low) < order.index(high)
         return low < high
 
-    def _is_listing(self, label: str) -> bool:
-        """Return whether a label is ``{...}`` with values of the column, whatever commas these hold."""
+    def _is_listing(self, label: str, *, missing: bool = False, count: int | None = None) -> bool:
+        """Return whether a label is ``{...}`` with several values in their order, whatever commas these hold.
+
+        With ``missing``, the last one may be missing; ``count`` is their number, where that is known.
+        """
         if not (label.startswith("{") and label.endswith("}")):
             return False
         parts = label[1:-1].split(", ")
-        reached = {0}
+        # how many values the first parts may be, and the place of the last of them
+        reached: dict[int, set[tuple[int, Place]]] = {0: {(0, (-1, ""))}}
         for end in range(1, len(parts) + 1):
-            starts = (", ".join(parts[start:end]) for start in reached if start < end)
-            if any(value == _MISSING or self._is_value(value) for value in starts):
-                reached.add(end)
-        return len(parts) in reached
+            reached[end] = {
+                (number + 1, place)
+                for start in range(end)
+                for number, last in reached[start]
+                if (place := self._place(", ".join(parts[start:end]), missing=missing)) is not None and last < place
+            }
+        return any(number == count if count is not None else number > 1 for number, _ in reached[len(parts)])
+
+    def _place(self, value: str, *, missing: bool) -> Place | None:
+        """Return where a value stands in the order of its column; None for what is no value."""
+        if self._is_value(value):
+            declared = self.levels.places if missing or self.attribute.kind is Kind.ORDINAL else {}
+            return (declared[value], "") if value in declared else (len(declared), value)
+        return (self.data.records + len(self.levels.places) + 1, "") if missing and value == _MISSING else None
 
 
 def _typed(labels: list[str], kind: Kind) -> pa.Array:

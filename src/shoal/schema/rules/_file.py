@@ -170,11 +170,11 @@ def read_rows(path: Path, *, delimiter: str, subject: str) -> FileRows:
 
 
 def canonical_file(rule: HierarchyRule, folder: Path) -> bytes:
-    """Return the file of a rule as a release holds it: its rows alone, each cell quoted only where it must be."""
+    """Return the file of a rule as a release holds it: each row once, each cell quoted only where it must be."""
     delimiter = str(getattr(rule, "delimiter", ";"))
     rows = read_rows(folder / str(rule.file), delimiter=delimiter, subject=f"the hierarchy `{rule.file}`")
     written = io.StringIO(newline="")
-    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerows(rows.cells)
+    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerows(dict.fromkeys(map(tuple, rows.cells)))
     return written.getvalue().encode()
 
 
