@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, tables
-from shoal.errors import OutputError
+from shoal.copying import inspected
+from shoal.errors import OutputError, VerificationError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Event, File, fingerprint, load
 from shoal.hierarchies import Hierarchy
 from shoal.methods.base import DATA
@@ -88,6 +90,24 @@ class ReleaseFolder:
         # in the place of what would be read
         vars(self).update({name: value for name, value in known.items() if value is not None})
 
+    @classmethod
+    def inspected(cls, path: str | Path) -> Self:
+        """Open a folder that somebody else may have made; links, pipes, devices and huge texts in it are refused.
+
+        Raises
+        ------
+        InputError
+            If there is no such folder.
+        VerificationError
+            If it holds what no release holds.
+        """
+        with inspected(Path(path)) as copy:
+            if copy.refused:
+                raise VerificationError(
+                    f"`{name}` in the release is {why}" for name, why in sorted(copy.refused.items())
+                )
+        return cls(path)
+
     @cached_property
     def certificate(self) -> Certificate:
         """What the release promises; raises Undecided where no certificate can be read."""
@@ -95,8 +115,8 @@ class ReleaseFolder:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan that made the release; raises PlanError where none can be read."""
-        return Plan.load(self.path / PLAN)
+        """The plan that made the release; raises PlanError where none can be read, or it names files elsewhere."""
+        return Plan.load(self.path / PLAN, released=True)
 
     @cached_property
     def steps(self) -> tuple[Event, ...]:

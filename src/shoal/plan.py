@@ -27,9 +27,10 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from shoal import schema
+from shoal.copying import read_bytes
 from shoal.errors import InputError, ParameterError, PlanError, Problems, RequirementError, quoted, reason
 from shoal.guarantees import BudgetRequirement, Cost, DomainOrigin, Requirement
 from shoal.mechanisms import SYSTEM, RandomSource
@@ -370,13 +371,15 @@ class Plan:
         return "\n".join(lines) + f"\n{mark}{columns}"
 
     @classmethod
-    def loads(cls, text: str, *, folder: Path | None = None) -> Self:
-        """Read the text of a plan file; relative paths start at ``folder``."""
+    def loads(cls, text: str, *, folder: Path | None = None, released: bool = False) -> Self:
+        """Read the text of a plan file; paths start at ``folder``, and may not lead out of it if ``released``."""
         try:
             content = schema.parse(text)
         except ValueError as error:
             raise PlanError(f"the plan is not valid TOML: {error}") from None
         folder = folder or Path()
+        if released:
+            _check_derived(content)
         problems = Problems()
         if content.get("shoal") != VERSION:
             problems.add(f"a plan file starts with `shoal = {VERSION}`, the version of its format")
@@ -399,6 +402,8 @@ class Plan:
             asked is None or method is None or described is None or about is None
         ):  # pragma: no cover - a problem was raised above
             raise PlanError("the plan is not complete")
+        if released:
+            _check_hierarchies(described)
         return cls(
             schema=described,
             models=asked,
@@ -411,15 +416,32 @@ class Plan:
         )
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a plan file."""
+    def load(cls, path: str | Path, *, released: bool = False) -> Self:
+        """Read a plan file; that of a release may name no file elsewhere."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_bytes(path, follow=True).decode()
         except (OSError, UnicodeDecodeError) as error:
             why = reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
             raise PlanError(f"the plan file `{path.name}` cannot be read: {why}") from None
-        return cls.loads(text, folder=path.parent)
+        return cls.loads(text, folder=path.parent, released=released)
+
+
+def _check_derived(content: Mapping[str, Any]) -> None:
+    """Refuse files that columns follow from: a release holds what is in them in its plan itself."""
+    columns = content.get("columns")
+    for name, column in columns.items() if isinstance(columns, dict) else ():
+        derived = column.get("derived") if isinstance(column, dict) else None
+        if isinstance(derived, dict) and "file" in derived:
+            raise PlanError(f"column `{name}` of the plan needs a file that is not in the folder of the release")
+
+
+def _check_hierarchies(described: Schema) -> None:
+    for attribute in described:
+        name = None if attribute.hierarchy is None else attribute.hierarchy.file
+        if name is not None and (Path(name).is_absolute() or ".." in Path(name).parts):
+            problem = f"column `{attribute.name}` of the plan needs a file that is not in the folder of the release"
+            raise PlanError(problem)
 
 
 def _promises(entries: object) -> tuple[Requirement, ...]:

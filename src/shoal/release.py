@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from shoal import notebook, schema, tables
-from shoal.errors import ParameterError, RequirementError, ShoalError
+from shoal.errors import ParameterError, RequirementError, ShoalError, VerificationError
 from shoal.estimation import (
     CONCRETE,
     ConcreteRecords,
@@ -31,6 +31,7 @@ from shoal.guarantees import (
     Guarantee,
     certify,
     column,
+    fingerprint,
 )
 from shoal.methods import Method, Result, finest_steps, policy_entry, rehearsal_entry, rehearse_release
 from shoal.methods.base import DATA, Part, PrivateReport
@@ -479,9 +480,15 @@ def released(folder: str | Path) -> Released:
     Raises
     ------
     VerificationError, Undecided
-        If there is no readable certificate.
+        If there is no readable certificate, or a data file is not the one that it fingerprints.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
+    listed = {file.name: file for file in release.certificate.files}
+    for data in release.certificate.tables:
+        for name in release.certificate.parts(data.file):
+            if fingerprint(release.path / name, name) != listed[name]:
+                problem = f"`{name}` is not the file that the certificate is about"
+                raise VerificationError(problem, hint="fetch the release again; `shoal verify` says what else is wrong")
     return Released(tables=release.tables, schema=release.plan.schema, plan=release.plan)
 
 

@@ -84,7 +84,7 @@ def _gathered(folder: Path, original: str | None, table: str | None, *, board: b
         return board_report(folder) if board else public_report(folder)
     # a folder that is not a release is refused before the original is read
     public_report(folder)
-    plan = ReleaseFolder(folder).plan
+    plan = ReleaseFolder.inspected(folder).plan
     data = shoal.read(original, table=table).with_schema(plan.schema)
     return board_report(folder, data, plan) if board else internal_report(folder, data, plan)
 

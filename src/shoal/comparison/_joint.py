@@ -131,7 +131,7 @@ def _certain(values: pa.ChunkedArray, joint: Integers, sizes: Integers, shown: n
 def _classes(original: Table, rows: pa.Table, release: Path) -> Integers:
     """Return the class of every record of the original in a release."""
     if (release / CERTIFICATE).is_file():
-        return _made_again(original, ReleaseFolder(release))
+        return _made_again(original, ReleaseFolder.inspected(release))
     if release.is_dir():
         raise ParameterError(f"`{release.name}` is no release folder: it has no {CERTIFICATE}.")
     return _by_key(original, rows, tables.read(release))

@@ -216,7 +216,7 @@ def estimate(folder: str | Path, *, size: int = POOL, seed: int = 0) -> Estimate
     InputError, VerificationError
         If the folder is no release of that method, or has no certificate.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     events, plan = certified_steps(release), release.plan
     released = {file: release.open(file) for file in plan.method.files(plan.schema)}
     hidden = release.read_text(HIDDEN)

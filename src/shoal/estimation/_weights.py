@@ -41,7 +41,7 @@ def weighted_records(folder: str | Path) -> pa.Table:
     InputError, VerificationError
         If the folder is no release of that method, or has no certificate.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     return weighted(certified_steps(release), release.open().to_arrow())
 
 
@@ -154,7 +154,7 @@ def calibrated_weights(folder: str | Path, original: Table) -> Calibration:
     InputError
         If the release has no weights, or the original not the columns of its plan.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     if not release.has_one_table or not (release.path / PLAN).is_file():
         raise InputError(f"there is no release of one table in `{release.path.name}`")
     release.certificate  # noqa: B018 - raises where there is none

@@ -18,6 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from shoal.copying import read_bytes
 from shoal.errors import Undecided, VerificationError
 from shoal.guarantees._promise import Guarantee, Neighbours, Promise, Strength
 from shoal.schema import Attribute, Kind, Provenance, Role
@@ -274,7 +275,7 @@ def load(path: Path) -> Certificate:
         If it is not there, is damaged, or is of another version of the format.
     """
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         return Certificate.model_validate_json(content)
     except FileNotFoundError:
         raise Undecided(f"there is no {CERTIFICATE}", hint="give the folder of a release, complete") from None

@@ -48,7 +48,7 @@ def board_report(
     PlanError
         If there is no readable plan.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     schema = release.plan.schema
     document = gather(release) if original is None or plan is None else internal_report(folder, original, plan)
     tried = None

@@ -49,7 +49,7 @@ def public_report(folder: str | Path) -> Document:
     VerificationError, Undecided
         If there is no readable certificate.
     """
-    return gather(ReleaseFolder(folder))
+    return gather(ReleaseFolder.inspected(folder))
 
 
 def gather(release: ReleaseFolder, look: Look = noticed) -> Document:

@@ -61,7 +61,7 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
         The plan of the release, which is carried out again where that gives the same release: its search and measures
         are not written down.
     """
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     certificate, public = release.certificate, gather(release)
     assessed = assess(original)
     people: tuple[PeopleRisk, ...] = () if assessed.people is None else (assessed.people,)
@@ -117,7 +117,7 @@ def _run_again(plan: Plan, original: Table, certificate: Certificate) -> Result 
 
 def compared_tables(folder: Path, original: Table) -> tuple[TableFigures, ...]:
     """Return the released tables in figures, beside those of the original where there is one table to compare."""
-    release = ReleaseFolder(folder)
+    release = ReleaseFolder.inspected(folder)
     shown = gather(release).tables
     if len(shown) != 1:
         return shown

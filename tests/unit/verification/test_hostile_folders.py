@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,8 @@ import pytest
 import shoal
 from forgeries import forger
 from reference.limited import MEMORY, Outcome, limited_verifier
+from shoal.errors import ShoalError, VerificationError
+from shoal.report import board_report, public_report
 from shoal.schema import Attribute, FromFile, Role, Schema
 
 _TOWNS = {"town": ["Bonn", "Bonn", "Ulm", "Ulm"], "pain": ["a", "b", "a", "b"]}
@@ -267,6 +272,8 @@ HOSTILE = [
     _footer_beyond_the_file,
     _no_parquet_at_all,
     _groups_that_share_bytes,
+    lambda folder: _derived_from_a_file(folder),
+    lambda folder: _taxonomy_elsewhere(folder),
 ]
 
 
@@ -286,3 +293,91 @@ def test_a_hostile_folder_ends_in_a_verdict(
     assert code in (1, 5), said
     assert peak < MEMORY
     assert "West" not in said
+
+
+def _taxonomy_elsewhere(folder: Path) -> None:
+    (folder.parent / "secret.csv").write_text("Bonn;West\nUlm;South\n", encoding="utf-8")
+    plan = folder / forger.PLAN
+    text = plan.read_text(encoding="utf-8")
+    old = next(line for line in text.splitlines() if "hierarchies/" in line)
+    plan.write_text(text.replace(old, 'hierarchy = { taxonomy = "../secret.csv" }'), encoding="utf-8")
+    _relisted(folder)
+
+
+def _derived_from_a_file(folder: Path) -> None:
+    (folder.parent / "secret.csv").write_text("West,secret\n", encoding="utf-8")
+    plan = folder / forger.PLAN
+    column = '\n[columns.county]\nrole = "drop"\nderived = { from = "town", file = "../secret.csv" }\n'
+    plan.write_text(plan.read_text(encoding="utf-8") + column, encoding="utf-8")
+    _relisted(folder)
+
+
+def _another_table(folder: Path) -> None:
+    rows = pq.read_table(folder / "data.parquet")
+    pq.write_table(rows.slice(0, 1), folder / "data.parquet")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "export": shoal.released,
+    "report": public_report,
+    "board": board_report,
+    "estimate": shoal.estimate,
+    "weights": shoal.weighted_records,
+}
+ELSEWHERE = [
+    _absolute,
+    _above,
+    _pipe_as_hierarchy,
+    _pipe_outside,
+    _pipe_as_certificate,
+    _linked_folder,
+    _loop,
+    _linked_device,
+    _large_text,
+    _derived_from_a_file,
+    _taxonomy_elsewhere,
+]
+
+
+_opened: list[str] = []
+# there is no way to take it away again; it costs nothing
+sys.addaudithook(lambda event, values: _opened.append(str(values[0])) if event == "open" else None)
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    def late(*_: object) -> None:
+        pytest.fail("it waits")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("attack", ELSEWHERE, ids=lambda attack: attack.__name__.strip("_"))
+@pytest.mark.parametrize("name", READERS)
+def test_no_reader_leaves_the_folder_or_waits(name: str, attack: Callable[[Path], None], folder: Path) -> None:
+    attack(folder)
+    _opened.clear()
+    said = ""
+    with _at_most(10):
+        try:
+            READERS[name](folder)
+        except ShoalError as error:
+            said = str(error)
+    # a public report of a folder whose plan it does not need is no failure
+    assert said or name == "report"
+    assert "secret" not in said
+    outside = [str(folder.parent / each) for each in ("secret.csv", "pipe", "elsewhere")]
+    assert not [path for path in _opened if path.startswith(("/dev/zero", *outside))]
+
+
+def test_a_table_that_nobody_certified_is_not_exported(folder: Path) -> None:
+    shoal.released(folder)
+    _another_table(folder)
+    with pytest.raises(VerificationError, match=r"`data.parquet` is not the file that the certificate is about"):
+        shoal.released(folder)
