@@ -95,7 +95,7 @@ def _in_natural_logarithms(delta: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArxProject:
-    """What was read from a project of ARX.
+    """The plan and notes that were read from a project of ARX.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class _Reader:
         about, config = self._xml("project.xml"), self._xml("input/config.xml")
         self._delimiter = about.findtext("separator") or ";"
         columns = [self._column(each) for each in self._xml("input/definition.xml").iter("assigment")]
-        columns = self._weighed(columns, config)
+        columns = self._apply_weights(columns, config)
         kinds = {each.name: each.kind for each in columns}
         models = [model for each in config.iter("criterion") if (model := self._model(each.text or "", kinds))]
         metric = (config.findtext("metric") or "Loss").strip()
@@ -218,7 +218,7 @@ class _Reader:
             ref = f"hierarchies/{name}.csv"  # ARX stores the hierarchy of a sensitive column and does not name it
         if ref is not None and role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             rule = self._hierarchy(name, f"input/{ref}", kind, role)
-            self._declared(entry, name, role)
+            self._carry_bounds_over(entry, name, role)
         column = Attribute(name=name, role=role, kind=kind, domain=domain, hierarchy=rule, reading=_reading(entry))
         if role is Role.QUASI_IDENTIFIER:
             self._aggregate(column, entry)
@@ -263,7 +263,7 @@ class _Reader:
         self._hierarchies[name] = rows
         return FromFile(path=name)
 
-    def _declared(self, entry: ET.Element, name: str, role: Role) -> None:
+    def _carry_bounds_over(self, entry: ET.Element, name: str, role: Role) -> None:
         """Carry bounds of the levels over, where they leave one level."""
         low, high = entry.findtext("min") or "All", entry.findtext("max") or "All"
         if role is not Role.QUASI_IDENTIFIER or (low, high) == ("All", "All"):
@@ -273,7 +273,7 @@ class _Reader:
         else:
             self._left.add(f"column `{name}`: levels {low} to {high}; `levels` declares one level, or none")
 
-    def _weighed(self, columns: list[Attribute], config: ET.Element) -> list[Attribute]:
+    def _apply_weights(self, columns: list[Attribute], config: ET.Element) -> list[Attribute]:
         # a weight that nobody has set is 0.5 there and 1 here
         weights = {
             each.findtext("attribute"): 2 * float(each.findtext("weight") or 0.5)

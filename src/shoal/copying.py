@@ -16,7 +16,7 @@ from pathlib import Path
 from shoal.errors import InputError, VerificationError, lacking, reason
 from shoal.writing import Scratch
 
-__all__ = ["PrivateCopy", "copy_file", "inspected", "private_copy", "read_bytes"]
+__all__ = ["PrivateCopy", "copy_file", "inspect_release", "private_copy", "read_bytes"]
 
 #: a release has a few files, and one for each part of its tables
 MOST_FILES = 100_000
@@ -40,7 +40,7 @@ _AT = os.open in os.supports_dir_fd
 
 @dataclass(frozen=True, slots=True)
 class PrivateCopy:
-    """The copy of a folder, or the folder itself where it was not copied, and what of it was refused."""
+    """The copy of a folder, or the folder itself where it was not copied, with the refused entries."""
 
     folder: Path
     #: why a file or folder was refused, by its name
@@ -63,14 +63,14 @@ def private_copy(folder: Path) -> Iterator[PrivateCopy]:
 
 
 @contextmanager
-def inspected(folder: Path) -> Iterator[PrivateCopy]:
+def inspect_release(folder: Path) -> Iterator[PrivateCopy]:
     """Refuse what :func:`private_copy` refuses, and use the folder itself: for one that other machines read, too."""
     yield replace(_copy_release(folder, None), folder=folder)
 
 
 def _copy_release(folder: Path, target: Path | None) -> PrivateCopy:
     refused: dict[str, str] = {}
-    opened = _opened(folder, None, folder.name or str(folder))
+    opened = _open_folder(folder, None, folder.name or str(folder))
     try:
         _copy_folder(folder, opened, target, refused, "")
     finally:
@@ -84,7 +84,7 @@ def copy_file(source: Path, target: Path) -> str | None:
         descriptor = os.open(source, _FLAGS)
     except OSError as error:
         return _unreadable(error)
-    return _copied(descriptor, target.name, target)
+    return _copy_file(descriptor, target.name, target)
 
 
 def read_bytes(path: Path, *, follow: bool = False) -> bytes:
@@ -105,7 +105,7 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
         return source.read(LONGEST_TEXT)
 
 
-def _opened(path: Path, parent: int | None, name: str) -> int:
+def _open_folder(path: Path, parent: int | None, name: str) -> int:
     """Open a folder; the one that a user names may be a link."""
     flags = _FOLDER if parent is not None else _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)
     if os.name == "nt":  # no descriptors of folders
@@ -141,7 +141,7 @@ def _copy_entry(
         if "/" in name:
             return "not a folder of a release"
         try:
-            inner = _opened(folder / entry.name, opened, name)
+            inner = _open_folder(folder / entry.name, opened, name)
         except (OSError, VerificationError) as error:
             if lacking(error) is not None:
                 raise
@@ -159,10 +159,10 @@ def _copy_entry(
         descriptor = os.open(entry.name, _FLAGS, dir_fd=opened) if _AT else os.open(folder / entry.name, _FLAGS)
     except OSError as error:
         return _unreadable(error)
-    return _copied(descriptor, name, None if target is None else target / name)
+    return _copy_file(descriptor, name, None if target is None else target / name)
 
 
-def _copied(descriptor: int, name: str, target: Path | None) -> str | None:
+def _copy_file(descriptor: int, name: str, target: Path | None) -> str | None:
     """Copy what a descriptor is of, as long as it says it is; return why it was refused, if it was."""
     with os.fdopen(descriptor, "rb", buffering=0) as source:
         about = os.fstat(descriptor)

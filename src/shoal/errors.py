@@ -320,12 +320,12 @@ def says_nothing(error: BaseException) -> bool:
     return isinstance(error, Cancelled | OutputError) or lacking(error) is not None
 
 
-def named(what: str, name: str, known: Mapping[str, T]) -> T:
+def find_by_name(what: str, name: str, known: Mapping[str, T]) -> T:
     """Return what has this name; the error for one that is not known says which was probably meant.
 
     Examples
     --------
-    >>> named("model", "k-anonimity", {"k-anonymity": 1, "k-map": 2})
+    >>> find_by_name("model", "k-anonimity", {"k-anonymity": 1, "k-map": 2})
     Traceback (most recent call last):
     ...
     shoal.errors.ParameterError: There is no model `k-anonimity`...

@@ -1,4 +1,4 @@
-"""Exact numbers: how they are read and checked, and balls around those that are not rational.
+"""Exact numbers: reading, checks and texts, and balls around those that are not rational.
 
 One rule holds for every number that a person types, in Python, in a plan or schema file, or on the command line: it
 means what it prints. The float 0.1 is one tenth, not the binary number next to it; the text "1/3" is a third. Numbers
@@ -79,7 +79,7 @@ def rational(value: Number, name: str, owner: str | None = None) -> Fraction:
     found = _read(value)
     if found is None:
         raise ParameterError(
-            f"{_named(name, owner)} must be a finite number; got {value!r}.",
+            f"{_quote_parameter(name, owner)} must be a finite number; got {value!r}.",
             hint="use an int, a float, a Fraction, a Decimal, or a string such as '1e-6' or '1/3'",
         )
     return found
@@ -101,7 +101,7 @@ def positive(value: Number, name: str, owner: str | None = None) -> Fraction:
     """Return the exact number that was typed, or refuse one that is not above 0."""
     exact = rational(value, name, owner)
     if exact <= 0:
-        raise ParameterError(f"{_named(name, owner)} must be above 0; got {value!r}.")
+        raise ParameterError(f"{_quote_parameter(name, owner)} must be above 0; got {value!r}.")
     return exact
 
 
@@ -128,7 +128,7 @@ def plain(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedValue:
-    """What a parameter may be; its text stands in error messages after "must be"."""
+    """The values that a parameter may have; its text stands in error messages after "must be"."""
 
     #: ``whole``, ``number``, ``choice``, ``column``, ``columns``, ``flag``, ``text``; ``structure``: a table or a list.
     kind: str
@@ -306,7 +306,7 @@ class Described:
     default: str | float | bool | None
 
 
-def described(kind: type[Any]) -> tuple[Described, ...]:
+def describe_parameters(kind: type[Any]) -> tuple[Described, ...]:
     """Return the parameters of a model or a method: from the metadata of its fields, and else from their types."""
     hints = get_type_hints(kind)
     return tuple(
@@ -492,7 +492,7 @@ def _read(value: object) -> Fraction | None:
         return None
 
 
-def _named(name: str, owner: str | None) -> str:
+def _quote_parameter(name: str, owner: str | None) -> str:
     return f"`{name}`" if owner is None else f"`{name}` of `{owner}`"
 
 

@@ -1,19 +1,19 @@
-"""How objects show themselves in notebooks: a title and a small table, everything escaped."""
+"""The HTML of objects in notebooks: a title and a small table, everything escaped."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
 
-__all__ = ["shown", "text"]
+__all__ = ["render_table", "text"]
 
 
-def shown(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def render_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a title and a table as HTML.
 
     Examples
     --------
-    >>> shown("2 < 3", ["column"], [["age"]])
+    >>> render_table("2 < 3", ["column"], [["age"]])
     '<p><b>2 &lt; 3</b></p><table><thead><tr><th>column</th></tr></thead><tbody><tr><td>age</td></tr></tbody></table>'
     """
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)

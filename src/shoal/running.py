@@ -120,4 +120,4 @@ def _promised(plan: Plan, table: Table, series: Series, account: Payer | None, p
     if account is not None:
         problems.add("an account pays for differential privacy, which no series counts; release it on its own")
     problems.raise_as(ParameterError)
-    return series.promised(plan)
+    return series.add_promise(plan)

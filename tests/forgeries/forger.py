@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from shoal import schema
-from shoal.copying import inspected
+from shoal.copying import inspect_release
 from shoal.errors import ShoalError
 from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
 from shoal.guarantees import CERTIFICATE, fingerprint, load
@@ -61,7 +61,7 @@ def data_read_once() -> Iterator[None]:
         return asked
 
     with (
-        patch.object(_verify, "private_copy", inspected),  # files that keep their names are looked at once
+        patch.object(_verify, "private_copy", inspect_release),  # files that keep their names are looked at once
         patch.object(_sites, "reread", functools.cache(_sites.reread)),
         patch.object(_files, "looked_at", functools.cache(_files.looked_at)),
         patch.object(_files, "compared", functools.cache(_files.compared)),

@@ -144,7 +144,7 @@ def _evidence(folder: Path, tables: dict[str, pa.Table]) -> Evidence:
         certificate=certificate,
         tables={file: shoal.read(rows) for file, rows in tables.items()},
         plan=Plan.load(folder / forger.PLAN),
-        taken=read_steps(certificate.steps),
+        all_steps=read_steps(certificate.steps),
     )
 
 

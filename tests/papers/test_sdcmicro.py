@@ -10,7 +10,7 @@ import pytest
 import shoal
 from shoal.kernels.uniques import unique_sets
 from shoal.risk import individual_risk, log_linear_risk
-from shoal.risk._special_uniques import record_scores, summed
+from shoal.risk._special_uniques import record_scores, summarize_scores
 from shoal.risk._survey import Sample, household_risks, sample
 
 SURVEYS = {
@@ -38,7 +38,7 @@ def eusilc(shared_data: Path) -> Sample:
 
 
 def test_special_uniques(testdata: Sample, eusilc: Sample) -> None:
-    found = summed(record_scores(testdata))
+    found = summarize_scores(record_scores(testdata))
     assert found.by_size == (1, 11, 94, 86, 35, 7, 1)
     assert (found.scored, found.score, found.highest) == (157, 4890, 720)
     assert found.intrusions == pytest.approx(9.831091, rel=1e-6)  # sdcMicro computes it in single precision
@@ -48,13 +48,13 @@ def test_special_uniques(testdata: Sample, eusilc: Sample) -> None:
     scores = record_scores(testdata)
     assert sorted(scores.scores)[-5:] == [120, 120, 132, 144, 720]
     assert scores.intrusions.max() == pytest.approx(0.6781426, abs=5e-8)
-    found = summed(record_scores(eusilc))
+    found = summarize_scores(record_scores(eusilc))
     assert (found.by_size, found.scored, found.score) == ((2, 90, 764, 569), 1319, 1525)
     assert found.intrusions == pytest.approx(9.671888, rel=1e-6)
 
 
 def test_the_other_scores(testdata: Sample) -> None:
-    found = summed(record_scores(testdata, scores="shares"))
+    found = summarize_scores(record_scores(testdata, scores="shares"))
     assert found.score == pytest.approx(88.7238095238)
     assert (found.highest, found.scored) == (pytest.approx(9), 156)
 

@@ -69,7 +69,7 @@ def test_fewer_columns_keep_all_records(drawn: tuple, data: st.DataObject) -> No
     sizes, people, released = drawn
     pair = _pair(sizes, people, released)
     chosen = data.draw(st.lists(st.sampled_from(range(len(sizes))), min_size=1, unique=True))
-    small, labels = pair.released.grouped(chosen)
+    small, labels = pair.released.group_by_columns(chosen)
     assert small.records == pair.released.records
     assert len({_box(small, row) for row in range(len(small))}) == len(small)
     for row, label in enumerate(labels.tolist()):

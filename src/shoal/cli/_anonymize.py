@@ -533,7 +533,7 @@ def _models(
     short: Mapping[str, Any], privacy: Mapping[str, str | None], promises: Sequence[str], method: str | None
 ) -> tuple[Requirement, ...]:
     """Return the promises of options that ask in short and of ``--promise``; ``privacy`` are further parameters."""
-    from shoal.exact import described
+    from shoal.exact import describe_parameters
     from shoal.methods.promises import from_parameters
     from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, in_short
 
@@ -564,7 +564,7 @@ def _models(
         problems.add("specify what to promise, for example --k 5, or --epsilon 1 --delta 1e-6")
     asked_for = [in_short(name, method) for name in SHORT if are_private(name) and short.get(name) is not None]
     alone = privacy.get("delta") is None and any(
-        each.name == "delta" and each.required for kind in asked_for for each in described(kind)
+        each.name == "delta" and each.required for kind in asked_for for each in describe_parameters(kind)
     )
     problems.raise_as(
         ParameterError,

@@ -118,11 +118,11 @@ def forecast(
     Nothing is kept, and nothing of this may be published.
     """
     import shoal
-    from shoal.comparison import advised
+    from shoal.comparison import choose_forecast
 
     data = file.described(schema)
     found = shoal.forecast_series(data, key=key, k=k, releases=releases, newcomers=newcomers, leavers=leavers)
-    advice = advised(found)
+    advice = choose_forecast(found)
     if json:
         size = None if advice is None else advice.class_size
         _output.print_json({"class_size": size, "forecasts": found})

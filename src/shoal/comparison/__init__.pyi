@@ -12,5 +12,5 @@ from ._joint import joint_risk as joint_risk
 from ._recommend import non_dominated as non_dominated
 from ._recommend import recommend as recommend
 from ._series import SeriesForecast as SeriesForecast
-from ._series import advised as advised
+from ._series import choose_forecast as choose_forecast
 from ._series import forecast_series as forecast_series

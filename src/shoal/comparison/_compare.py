@@ -132,10 +132,10 @@ def compare(
     fingerprint = input_fingerprint(table)
     points = [_point(number, candidate, fingerprint, settings) for number, candidate in enumerate(candidates, start=1)]
     points = [store.find(point) or point for point in points]
-    todo = [position for position, point in enumerate(points) if point.plan and not _finished(point)]
+    todo = [position for position, point in enumerate(points) if point.plan and not _is_finished(point)]
     if progress is not None:
         progress(len(points) - len(todo), len(points), "")
-    with _staged(table, target, learn=learn, seed=seed, needed=bool(todo)) as staged:
+    with _stage_records(table, target, learn=learn, seed=seed, needed=bool(todo)) as staged:
         jobs = [
             {"plan": points[position].plan, "folder": str(table.schema.folder.absolute()), "settings": asdict(staged)}
             for position in todo
@@ -143,12 +143,12 @@ def compare(
         finished = _run_all(jobs, processes or os.cpu_count() or 1, cancelled, deadline)
         for done, (job, found) in enumerate(finished, start=1):
             position = todo[job]
-            points[position] = _answered(points[position], found)
+            points[position] = _add_answer(points[position], found)
             if not isinstance(found.exception(), WorkFailed):
                 store.keep(points[position])
             if progress is not None:
                 progress(len(points) - len(todo) + done, len(points), points[position].label)
-    points = [point if _finished(point) else replace(point, failure=_UNFINISHED) for point in points]
+    points = [point if _is_finished(point) else replace(point, failure=_UNFINISHED) for point in points]
     recommended, reasons = recommend(points, risk, utility, highest_risk=highest_risk)
     return Comparison(
         points=tuple(points),
@@ -212,7 +212,7 @@ def _point(number: int, candidate: Candidate, fingerprint: str, settings: Mappin
     )
 
 
-def _finished(point: Point) -> bool:
+def _is_finished(point: Point) -> bool:
     return point.failure is not None or bool(point.risk)
 
 
@@ -234,7 +234,7 @@ def _run_all(
         pool.close()
 
 
-def _answered(point: Point, found: Future[Any]) -> Point:
+def _add_answer(point: Point, found: Future[Any]) -> Point:
     error = found.exception()
     if isinstance(error, ShoalError):
         hint = f" ({error.hint})" if error.hint else ""
@@ -243,7 +243,7 @@ def _answered(point: Point, found: Future[Any]) -> Point:
 
 
 @contextmanager
-def _staged(table: Table, target: str | None, *, learn: bool, seed: int, needed: bool) -> Iterator[Settings]:
+def _stage_records(table: Table, target: str | None, *, learn: bool, seed: int, needed: bool) -> Iterator[Settings]:
     """Put the records where all workers find them: a private folder that is removed at the end."""
     scratch = Scratch()
     try:

@@ -1,4 +1,4 @@
-"""What a comparison gives: figures, points, the frontier, and a recommendation."""
+"""The result of a comparison: figures, points, the frontier, and a recommendation."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ class Comparison:
     def export(self, number: int, path: str | Path) -> Path:
         """Write the plan of a point to a file for ``shoal anonymize --plan``; paths in it start at its folder."""
         path = Path(path)
-        plan = _moved(self.plan(number), path.absolute().parent)
+        plan = _move_plan(self.plan(number), path.absolute().parent)
         write_file(path, plan.dumps().encode())
         return path
 
@@ -337,7 +337,7 @@ class Comparison:
         )
 
 
-def _moved(plan: Plan, folder: Path) -> Plan:
+def _move_plan(plan: Plan, folder: Path) -> Plan:
     """Return the plan with paths of hierarchy files that start at another folder."""
     attributes = []
     for attribute in plan.schema:

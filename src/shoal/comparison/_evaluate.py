@@ -1,4 +1,4 @@
-"""Carry out one plan and measure the release: what a worker process does."""
+"""The work of one worker process: carry out a plan and measure the release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEARN = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What all points of a comparison share; plain values, which a job carries to a worker."""
+    """Settings that all points of a comparison share, as plain values that a job carries to a worker."""
 
     #: The Parquet files of the table and, to measure prediction, of its two parts.
     data: str
@@ -85,7 +85,7 @@ def _in_memory(plan: Plan, release: Release) -> JoinedRecords:
     if not release.records:
         raise RequirementError("the release has no records: all were suppressed")
     if len(release.parts) == 2:
-        return joined(*release.parts)
+        return join_by_class(*release.parts)
     trimmed = any(isinstance(event, Trimmed) for event in release.guarantee.events) and not release.parts
     return JoinedRecords(
         table=tables.read(release.table.to_arrow()), counted=tables.read(release.weighted()) if trimmed else None
@@ -176,7 +176,7 @@ class JoinedRecords:
         return candidates, original.with_release(self.table, weights=_LIKELY)
 
 
-def joined(identifying: Part, confidential: Part, *, rows: int = _ROWS, seed: int = 0) -> JoinedRecords:
+def join_by_class(identifying: Part, confidential: Part, *, rows: int = _ROWS, seed: int = 0) -> JoinedRecords:
     """Join two tables by their class: every person with every value of the class, or with some where that is too much.
 
     Where a class has more values than there is room for, a person gets every so many-th of the values in order, from a

@@ -1,4 +1,4 @@
-"""From lists of parameters to plans."""
+"""The grid of a comparison: plans made from lists of parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """Which plans to compare: every method with every combination of the parameters that it keeps.
+    """The plans to compare: every method with every combination of the parameters that it supports.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Joint crowds of releases that were made without a series: how many people hide each other in all of them together."""
+"""The joint risk of releases that were made without a series."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABSENT = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointRisk:
-    """What an intruder who has several releases of the same people is left with; figures for the publisher alone."""
+    """Figures, for the publisher alone, of the risk from an intruder who has several releases of the same people."""
 
     #: The people whom at least one of the releases shows.
     people: int

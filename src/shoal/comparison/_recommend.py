@@ -1,4 +1,4 @@
-"""Which points are worth a look, which one to take, and why, in words for somebody who has to answer for it."""
+"""The frontier of a comparison, and a recommended point with its reasons in words."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _reasons(
     if private:
         yield (
             "These figures describe the intruders that were simulated. Only differential privacy "
-            f"({_listed([point.number for point in private])}) makes a promise about all others. But choosing one of "
-            "these points by its figures means looking at the data, which that promise does not cover: choose using "
+            f"({_list_points([point.number for point in private])}) makes a promise about all others. But choosing one "
+            "of these points by its figures means looking at the data, which that promise does not cover: choose using "
             "other data, or in advance."
         )
         yield _looks(private)
@@ -111,7 +111,7 @@ def _why(chosen: Point, choice: Choice, every: Choice, limit: float, *, given: b
             if len(weaker) == 1
             else "have nearly the same figures but promise"
         )
-        sentence += f" {_listed(weaker).capitalize()} {stands} less."
+        sentence += f" {_list_points(weaker).capitalize()} {stands} less."
     if not within:
         sentence += f" No choice has a risk of at most {share(limit)}: ask for stronger promises if that is too much."
     return sentence
@@ -172,7 +172,7 @@ def _attacks(chosen: Point, risk: str) -> Iterator[str]:
         )
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _list_points(numbers: Sequence[int]) -> str:
     """Return `point 3` or `points 3, 4 and 5`."""
     texts = [str(number) for number in numbers]
     return f"point {texts[0]}" if len(texts) == 1 else f"points {', '.join(texts[:-1])} and {texts[-1]}"

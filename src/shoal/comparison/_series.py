@@ -1,4 +1,4 @@
-"""What a planned series of releases will cost, by a rehearsal on the table at hand."""
+"""A forecast of the cost of a planned series of releases, by a rehearsal on the table at hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_STALE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesForecast:
-    """One way to begin a series, and what its releases would come to."""
+    """A forecast for one class size of a series."""
 
     class_size: int
     #: For each release: the loss, that of a release on its own (None for the first), and the shares of people in the
@@ -88,13 +88,13 @@ def forecast_series(
         method = methods.default(models, {"suppression_limit": 1})
         plan = Plan(schema=schema, models=models, method=method, measures=("loss",), accepted=as_they_are)
         try:
-            forecasts.append(_rehearsed(plan, rows, key, size, releases, newcomers, leavers, seed))
+            forecasts.append(_forecast_series(plan, rows, key, size, releases, newcomers, leavers, seed))
         except RequirementError:
             continue
     return forecasts
 
 
-def advised(forecasts: Sequence[SeriesForecast]) -> SeriesForecast | None:
+def choose_forecast(forecasts: Sequence[SeriesForecast]) -> SeriesForecast | None:
     """Return the finest classes of which the second release leaves few stale or hidden; None where none does."""
     for forecast in forecasts:
         if len(forecast.stale) < 2 or forecast.stale[1] + forecast.hidden[1] <= MOST_STALE:
@@ -102,7 +102,7 @@ def advised(forecasts: Sequence[SeriesForecast]) -> SeriesForecast | None:
     return None
 
 
-def _rehearsed(
+def _forecast_series(
     plan: Plan, rows: pa.Table, key: str, size: int, releases: int, newcomers: float, leavers: float, seed: int
 ) -> SeriesForecast:
     draws = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What a release promises, as values that can be written, read and checked."""
+"""Promises of a release, as values that can be written, read and checked."""
 
 from lazy_loader import attach_stub
 

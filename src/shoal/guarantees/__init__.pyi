@@ -27,7 +27,7 @@ from ._events import columns_in_words as columns_in_words
 from ._evidence import Decision as Decision
 from ._evidence import Evidence as Evidence
 from ._evidence import check_parts as check_parts
-from ._evidence import checked as checked
+from ._evidence import run_check as run_check
 from ._grammar import ExpectedStep as ExpectedStep
 from ._grammar import exactly as exactly
 from ._grammar import maybe as maybe
@@ -46,7 +46,7 @@ from ._promise import PromiseKind as PromiseKind
 from ._promise import Requirement as Requirement
 from ._promise import Strength as Strength
 from ._promise import Words as Words
-from ._promise import concentrated as concentrated
+from ._promise import convert_epsilon_to_rho as convert_epsilon_to_rho
 from ._promise import private as private
 from ._promise import randomness as randomness
 from ._promise import syntactic as syntactic

@@ -1,4 +1,4 @@
-"""The certificate: what a release promises, in a file that a machine can check.
+"""The certificate of a release: its promises, steps and files, in a form that a machine can check.
 
 Pydantic describes the file; ``certificate.schema.json`` beside this module is its published JSON Schema.
 """
@@ -72,7 +72,7 @@ class File(_Part):
 
 
 class Column(_Part):
-    """A released column: what a checker must know to decide the promises."""
+    """A released column, as a checker must know it to decide the promises."""
 
     name: str
     role: Role
@@ -82,7 +82,7 @@ class Column(_Part):
 
 
 class DomainOrigin(_Part):
-    """Where the domain and hierarchy of a quasi-identifier came from."""
+    """The origin of the domain and hierarchy of a quasi-identifier."""
 
     column: str
     provenance: Provenance
@@ -115,7 +115,7 @@ class PromiseEntry(_Part):
         """Return the promise as a value."""
         return Promise(**{name: getattr(self, name) for name in type(self).model_fields})
 
-    def compared(self, promise: Promise) -> tuple[bool, str]:
+    def compare(self, promise: Promise) -> tuple[bool, str]:
         """Compare every part with the promise as it must read; say what differs."""
         stated, again = self.model_dump(mode="json"), _entry(promise).model_dump(mode="json")
         for part in stated:
@@ -146,7 +146,7 @@ class AccountEntry(_Part):
 
 
 class RehearsalEntry(_Part):
-    """That the publisher attacked the release before it left; what came of it stays with the publisher."""
+    """A note that the publisher attacked the release before it left; the outcome stays with the publisher."""
 
     kind: Annotated[Literal["exact", "learned"], Field(description="what the intruder learns relations with")]
     margin: Annotated[

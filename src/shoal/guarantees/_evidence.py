@@ -1,4 +1,4 @@
-"""What a checker has: the files of a release, and nothing else."""
+"""The evidence of a checker: the opened files of a release, and nothing else."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Evidence:
     #: What plan.toml asks for.
     plan: Plan
     #: The steps, in the order of the certificate.
-    taken: tuple[Event, ...]
-    _counted: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
+    all_steps: tuple[Event, ...]
+    _frequencies_by_columns: dict[tuple[str, ...], Frequencies] = field(default_factory=dict, init=False, repr=False)
     _encoded: dict[str, Frequencies] = field(default_factory=dict, init=False, repr=False)
 
     def data(self, entry: PromiseEntry) -> Data:
@@ -55,7 +55,7 @@ class Evidence:
 
     def steps(self, kind: type[E]) -> list[E]:
         """Return the steps of a kind, in their order."""
-        return [step for step in self.taken if isinstance(step, kind)]
+        return [step for step in self.all_steps if isinstance(step, kind)]
 
     def step(self, kind: type[E]) -> E:
         """Return the one step of a kind; KeyError where there is none, or several."""
@@ -132,13 +132,13 @@ class Evidence:
         table = self.tables[data.file].with_schema(schema, allow_empty=True)
         return tables.encode(table, sensitive=tuple(sensitive)).frequencies
 
-    def counted(self, data: Data, names: Sequence[str]) -> Frequencies:
+    def count_tuples(self, data: Data, names: Sequence[str]) -> Frequencies:
         """Count the distinct combinations of some columns, as they stand; those asked for last are kept."""
         if {*names} == {*data.quasi_identifiers}:
             return self.frequencies(data).without_sensitive()
         asked = (data.file, *names)
-        if asked not in self._counted:
-            self._counted.clear()
+        if asked not in self._frequencies_by_columns:
+            self._frequencies_by_columns.clear()
             attributes = tuple(
                 Attribute(
                     name=column.name,
@@ -148,12 +148,12 @@ class Evidence:
                 for column in data.columns
             )
             table = self.tables[data.file].with_schema(Schema(attributes=attributes), allow_empty=True)
-            self._counted[asked] = tables.encode(table, sensitive=()).frequencies
-        return self._counted[asked]
+            self._frequencies_by_columns[asked] = tables.encode(table, sensitive=()).frequencies
+        return self._frequencies_by_columns[asked]
 
-    def tallied(self, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
+    def tally_labels(self, data: Data, names: Sequence[str]) -> dict[tuple[str | None, ...], int]:
         """Return how often each combination of some columns occurs."""
-        frequencies = self.counted(data, names)
+        frequencies = self.count_tuples(data, names)
         order = [frequencies.attributes.index(name) for name in names]
         labels = [frequencies.hierarchies[j].labels[0] for j in order]
         codes = np.asarray(frequencies.codes)[:, order]
@@ -163,7 +163,7 @@ class Evidence:
         }
 
 
-def checked(subject: str, decide: Callable[[], Decision], *, shown: bool = True) -> Check:
+def run_check(subject: str, decide: Callable[[], Decision], *, shown: bool = True) -> Check:
     """Return the check that ``decide`` makes; whatever the certificate leaves out makes it fail."""
     try:
         passed, detail = decide()
@@ -180,7 +180,7 @@ def checked(subject: str, decide: Callable[[], Decision], *, shown: bool = True)
 
 def check_parts(name: str, release: T, parts: Mapping[str, Callable[[T], Decision]]) -> list[Check]:
     """Return one check for each part of the promise ``name``, decided on what is known of the release."""
-    return [checked(f"{name}, {part}", partial(decide, release)) for part, decide in parts.items()]
+    return [run_check(f"{name}, {part}", partial(decide, release)) for part, decide in parts.items()]
 
 
 def _attribute(column: Column, wanted: Sequence[str]) -> Attribute:

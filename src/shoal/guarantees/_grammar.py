@@ -68,10 +68,14 @@ def mismatch(expected: Sequence[ExpectedStep], steps: Sequence[Event]) -> str | 
         if place < len(steps) and each.fits(steps[place]):
             place += 1
         elif not each.optional:
-            return _unexpected(steps[place], each) if place < len(steps) else f"the step `{each.kind.name}` is missing"
-    return _unexpected(steps[place]) if place < len(steps) else None
+            return (
+                _describe_unexpected(steps[place], each)
+                if place < len(steps)
+                else f"the step `{each.kind.name}` is missing"
+            )
+    return _describe_unexpected(steps[place]) if place < len(steps) else None
 
 
-def _unexpected(step: Event, instead: ExpectedStep | None = None) -> str:
+def _describe_unexpected(step: Event, instead: ExpectedStep | None = None) -> str:
     other = "" if instead is None or instead.kind is type(step) else f"; `{instead.kind.name}` is expected"
     return f"the step `{step.name}` is not one that the method takes there, or not as the plan asks for it{other}"

@@ -1,4 +1,4 @@
-"""The promises of a release: what holds, for whom, under which assumptions, at what cost, from which randomness."""
+"""Promises of a release, with their strength, assumptions, cost and source of randomness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """How a release speaks of the records that hide each other, so that nobody edits a sentence afterwards."""
+    """The terms in which the statements of a release speak of its classes and persons."""
 
     #: What such a set of records is called: a class, or a cluster.
     group: str = "class"
@@ -47,7 +47,7 @@ class Words:
         return f"{self.group}es" if self.group.endswith("s") else f"{self.group}s"
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def person_assumptions(self) -> tuple[str, ...]:
         """What a promise assumes if persons are counted."""
         if self.person is None:
             return ()
@@ -58,9 +58,9 @@ class Words:
     def assumptions(self) -> tuple[str, ...]:
         """What a promise about groups assumes if persons are counted, and if records do not look alike."""
         if self.alike:
-            return self.counted
+            return self.person_assumptions
         return (
-            *self.counted,
+            *self.person_assumptions,
             "Quasi-identifiers are released as they are: who is in the release is not hidden.",
             f"An intruder knows no confidential values of other people in the {self.group}.",
         )
@@ -77,7 +77,7 @@ class Words:
             f"reveal together, such as a value that all their {self.groups} have, is not covered."
         )
 
-    def known(self, whose: str) -> str:
+    def quasi_identifiers(self, whose: str) -> str:
         """Return what an intruder knows of somebody: "its quasi-identifiers"."""
         if not self.columns:
             return f"{whose} quasi-identifiers"
@@ -86,12 +86,12 @@ class Words:
     @property
     def shares(self) -> str:
         """How one record stands to the others: "shares its quasi-identifiers with"."""
-        return f"shares {self.known('its')} with" if self.alike else f"is in a {self.group} with"
+        return f"shares {self.quasi_identifiers('its')} with" if self.alike else f"is in a {self.group} with"
 
     @property
     def sharing(self) -> str:
         """How several records stand to each other: "that share their quasi-identifiers"."""
-        return f"that share {self.known('their')}" if self.alike else f"of the same {self.group}"
+        return f"that share {self.quasi_identifiers('their')}" if self.alike else f"of the same {self.group}"
 
     @property
     def among(self) -> str:
@@ -102,17 +102,17 @@ class Words:
             return f"Among records {self.sharing}, and among their persons with one vote each"
         return f"Among the persons with records {self.sharing}, each with one vote"
 
-    def crowd(self, k: int) -> str:
+    def say_crowd(self, k: int) -> str:
         """Say how many share: "Every record shares its quasi-identifiers with at least 4 other records"."""
         others = f"{k - 1} other {'record' if self.person is None else 'person'}{'' if k == 2 else 's'}"
         if self.person is None:
             return f"Every record {self.shares} at least {others}"
         if self.linked:
-            same = f"show the same {self.known('').strip()} as those of at least {others}"
+            same = f"show the same {self.quasi_identifiers('').strip()} as those of at least {others}"
             return f"All records of a person together {same}, {k} persons in all"
         return f"Every record {self.shares} records of at least {others}, {k} persons in all"
 
-    def hidden(self, k: int) -> str:
+    def say_hidden_among(self, k: int) -> str:
         """Say that values hide among those of k people, where quasi-identifiers are released as they are."""
         share = "" if self.person is None else f", of whom nobody has more than 1/{k} of its records"
         among = f"at least {k} people in a {self.group}{share}"
@@ -200,7 +200,7 @@ NO_RANDOMNESS = "none used"
 
 
 class Strength(StrEnum):
-    """What a promise rests on.
+    """The argument that a promise rests on.
 
     ``SYNTACTIC``: a property of the released table, which anybody can check on it. ``UNCONDITIONAL``: differential
     privacy, whatever the intruder knows. ``CONDITIONAL``: holds under the assumptions that the promise lists.
@@ -212,7 +212,7 @@ class Strength(StrEnum):
 
 
 class Neighbours(StrEnum):
-    """Which two tables a differentially private release must not tell apart."""
+    """The pairs of tables that a differentially private release must not tell apart."""
 
     ADD_REMOVE = "add or remove one record"
     REPLACE = "replace one record; the number of records is public"
@@ -223,7 +223,7 @@ class Neighbours(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """What a release promises."""
+    """One promise of a release, in words and figures."""
 
     #: The privacy model by its name in plan files, and its parameters.
     model: str
@@ -350,9 +350,9 @@ class Cost:
     Examples
     --------
     >>> cost = Cost(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE)
-    >>> cost.counted(Neighbours.REPLACE).epsilon
+    >>> cost.convert_neighbours(Neighbours.REPLACE).epsilon
     Fraction(2, 1)
-    >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.REPLACE).counted(Neighbours.ADD_REMOVE) is None
+    >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.REPLACE).convert_neighbours(Neighbours.ADD_REMOVE) is None
     True
     """
 
@@ -363,19 +363,19 @@ class Cost:
     beta: Fraction = Fraction(0)
 
     @property
-    def concentrated(self) -> tuple[Fraction, Fraction]:
+    def rho_and_beta(self) -> tuple[Fraction, Fraction]:
         """Rho and beta: those that are known, or those that follow from epsilon and delta.
 
         Examples
         --------
-        >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE).concentrated
+        >>> Cost(epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE).rho_and_beta
         (Fraction(1, 2), Fraction(0, 1))
         """
         if self.rho is not None:
             return self.rho, self.beta
-        return concentrated(self.epsilon), self.delta
+        return convert_epsilon_to_rho(self.epsilon), self.delta
 
-    def counted(self, neighbours: Neighbours) -> Cost | None:
+    def convert_neighbours(self, neighbours: Neighbours) -> Cost | None:
         """Return the cost for other neighbours, or None where nothing follows for them.
 
         Guarantee
@@ -397,7 +397,7 @@ class Cost:
         return None
 
 
-def concentrated(epsilon: Fraction) -> Fraction:
+def convert_epsilon_to_rho(epsilon: Fraction) -> Fraction:
     """Return the rho of what is epsilon-differentially private."""
     return min(epsilon**2 / 2, epsilon)
 

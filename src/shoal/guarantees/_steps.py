@@ -1,4 +1,4 @@
-"""The steps that methods of several families take: what is done before anything is protected, and afterwards."""
+"""Steps that methods of several families take, before and after records are protected."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class Counted(Event):
             return "it does not say how many records of a class one person has"
         if method.shows_members and data.class_column is None:
             # some steps put records into classes that nobody sees
-            sizes = [each.hidden_classes for each in evidence.taken if each.hidden_classes is not None]
+            sizes = [each.hidden_classes for each in evidence.all_steps if each.hidden_classes is not None]
         else:
             described = data.with_classes_of(self.columns or data.quasi_identifiers)
             classes = Classes.grouped(evidence.frequencies(data, columns=described))

@@ -1,4 +1,4 @@
-"""What verification found out: single checks, the outcome that follows from them, and how both are told."""
+"""The result of a verification: single checks, the outcome that follows from them, and their texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 80
 
 
 class VerificationOutcome(StrEnum):
-    """What a verification comes to.
+    """The outcome of a verification.
 
     ``VERIFIED``: every promise was decided on the data and holds. ``ON_WORD``: the same, but a promise rests on the
     publisher's word, such as one of random swapping. ``FAILED``: at least one check failed.
@@ -32,7 +32,7 @@ class VerificationOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at, and how it came out.
+    """One check of a verification, with its outcome.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ class Verification:
         fine = len(self.checks) - len(failed) - len(promises) - len(unseen)
         yield ("bold red" if failed else "bold"), self.verdict
         for check in failed:
-            yield from _told("FAIL", check, "bold red")
+            yield from _format_check("FAIL", check, "bold red")
         if promises:
             yield "", ""
         for check in promises:
-            yield from _told("ok  " if check.shown else "word", check, "green" if check.shown else "yellow")
+            yield from _format_check("ok  " if check.shown else "word", check, "green" if check.shown else "yellow")
         if fine:
             rest = f"All else that the files show is in order: {counted(fine, 'check')}."
             yield "", ""
@@ -101,7 +101,7 @@ class Verification:
             yield "", ""
             yield "", "Not checked, because no file shows it:"
             for check in unseen:
-                yield from _told(" ", check, "")
+                yield from _format_check(" ", check, "")
 
     @property
     def verdict(self) -> str:
@@ -118,7 +118,7 @@ class Verification:
         return "\n".join(text for _, text in self.lines())
 
 
-def _told(mark: str, check: Check, style: str) -> Iterator[tuple[str, str]]:
+def _format_check(mark: str, check: Check, style: str) -> Iterator[tuple[str, str]]:
     """Yield a check in lines of the screen; the name of a column cannot pass for a further check."""
     told = f"{check.subject}: {check.detail}".replace("\n", "\\n")
     indent = " " * (len(mark) + 1)

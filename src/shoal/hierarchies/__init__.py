@@ -1,4 +1,4 @@
-"""How values generalise: levels of integer codes from the values themselves to ``*``."""
+"""Hierarchies of values: levels of integer codes, from the values themselves to ``*``."""
 
 from lazy_loader import attach_stub
 

@@ -1,4 +1,4 @@
-"""From a rule and the values of a column to a hierarchy, and what the schema alone says of it.
+"""Build the hierarchy of a column from its rule and its values, or from the schema alone.
 
 Bounds that are declared are enough for noise; a mechanism that draws values must know all of them, for a value that
 occurs is itself a fact about somebody.
@@ -84,7 +84,7 @@ def provenance(attribute: Attribute) -> Provenance:
     'inferred from the data'
     """
     domain = attribute.domain
-    declared = _listed(attribute) or (domain is not None and domain.bounded)
+    declared = _has_listed_values(attribute) or (domain is not None and domain.bounded)
     data_dependent = attribute.hierarchy is not None and attribute.hierarchy.data_dependent
     if not declared or data_dependent:
         return Provenance.INFERRED
@@ -106,7 +106,7 @@ def leaves_declared(attribute: Attribute) -> bool:
     >>> leaves_declared(Attribute(name="onset", kind=Kind.DATE, domain=days))
     True
     """
-    return _listed(attribute) or _all_days(attribute) is not None
+    return _has_listed_values(attribute) or _all_days(attribute) is not None
 
 
 def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str
     ('male', 'female')
     """
     observed = _all_days(attribute)
-    if _listed(attribute):
+    if _has_listed_values(attribute):
         types = {Kind.NUMERIC: pa.float64(), Kind.DATE: pa.date32()}
         observed = pa.array([], types.get(attribute.kind, pa.string()))
     if observed is None:
@@ -139,7 +139,7 @@ def declared_leaves(attribute: Attribute, *, folder: Path = Path()) -> tuple[str
     return tuple(leaf for leaf in build(attribute, observed, folder=folder).labels[0] if leaf is not None)
 
 
-def _listed(attribute: Attribute) -> bool:
+def _has_listed_values(attribute: Attribute) -> bool:
     if attribute.domain is not None and not attribute.domain.provenance.reveals_nothing:
         return False
     by_rule = attribute.hierarchy is not None and attribute.hierarchy.lists_values
@@ -163,7 +163,7 @@ def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folde
     if attribute.hierarchy is not None and attribute.hierarchy.lists_values:
         values, weights = values[:0], weights[:0]
     elif attribute.domain is not None and attribute.domain.values is not None:
-        values, weights = _declared(attribute, values, weights)
+        values, weights = _count_declared_values(attribute, values, weights)
     values, weights = _ascending(attribute, values, weights)
     leaves, values, weights = _once(values, weights)
     return RuledColumn(
@@ -178,7 +178,7 @@ def _column(attribute: Attribute, values: pa.Array, counts: Counts | None, folde
     )
 
 
-def _declared(attribute: Attribute, values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
+def _count_declared_values(attribute: Attribute, values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
     """Return the declared values, each with the number of records observed."""
     assert attribute.domain is not None  # noqa: S101
     declared = pa.array(attribute.domain.values, pa.string())

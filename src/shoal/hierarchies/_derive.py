@@ -43,7 +43,7 @@ def derive_columns(schema: Schema, columns: Mapping[str, pa.Array]) -> dict[str,
             assert attribute.derived is not None  # noqa: S101
             source = schema[attribute.derived.source]
             derived = derive_values(attribute.derived, source, known[source.name], schema)
-            computed[attribute.name] = _typed(derived, attribute)
+            computed[attribute.name] = _convert_type(derived, attribute)
         waiting = [each for each in waiting if each.name not in computed]
     return computed
 
@@ -81,7 +81,7 @@ def derive_values(rule: Derived, source: Attribute, values: pa.Array, schema: Sc
     return derived.take(pc.index_in(values, value_set=different))
 
 
-def _typed(derived: pa.StringArray, attribute: Attribute) -> pa.Array:
+def _convert_type(derived: pa.StringArray, attribute: Attribute) -> pa.Array:
     if attribute.kind is Kind.NUMERIC:
         absent = pc.is_null(derived).to_numpy(zero_copy_only=False)
         found = np.zeros(len(derived))

@@ -59,13 +59,13 @@ def label_levels(attribute: Attribute, labels: Collection[str], *, folder: Path 
     """
     rule = attribute.hierarchy or Flat()
     if rule.lists_values or (attribute.domain is not None and attribute.domain.values is not None):
-        return _listed(attribute, labels, folder)
+        return _find_levels_by_hierarchy(attribute, labels, folder)
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        return _measured(attribute, rule, labels)
+        return _find_levels_by_extent(attribute, rule, labels)
     return _texts(attribute, rule, labels, folder)
 
 
-def _listed(attribute: Attribute, labels: Collection[str], folder: Path) -> LabelLevels:
+def _find_levels_by_hierarchy(attribute: Attribute, labels: Collection[str], folder: Path) -> LabelLevels:
     """Look the labels up in the hierarchy; files are read as the column's type was, which a release need not show."""
     readings = []
     for kind in (pa.string(), pa.float64()) if attribute.kind is Kind.NUMERIC else (pa.string(), pa.int64()):
@@ -85,7 +85,7 @@ def _listed(attribute: Attribute, labels: Collection[str], folder: Path) -> Labe
     return max(readings, key=lambda reading: len(reading.levels))
 
 
-def _measured(attribute: Attribute, rule: HierarchyRule, labels: Collection[str]) -> LabelLevels:
+def _find_levels_by_extent(attribute: Attribute, rule: HierarchyRule, labels: Collection[str]) -> LabelLevels:
     """Return the levels of labels of numbers or days."""
     read = number_extent if attribute.kind is Kind.NUMERIC else day_extent
     extents = {label: extent for label in labels if label != TOP and (extent := read(label)) is not None}

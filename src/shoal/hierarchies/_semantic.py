@@ -1,4 +1,4 @@
-"""How far concepts are apart in meaning: the semantic distance [SC13 (6.6)] and what is made of it.
+"""The semantic distance between concepts [SC13 (6.6)], and the figures derived from it.
 
 Legend: φ(a) are the ancestors of a concept a in its taxonomy, a itself included. A concept is a label: one that several
 levels of a hierarchy repeat for the same leaves, as the short branches of a taxonomy do, is one concept, and ``*`` is

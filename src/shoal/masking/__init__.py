@@ -1,4 +1,4 @@
-"""What offices do to files for research: recoding and perturbation, with measured risk and no promise of anonymity."""
+"""Masking of files for research: recoding and perturbation with measured risk, without a promise of anonymity."""
 
 from lazy_loader import attach_stub
 

@@ -16,7 +16,7 @@ from shoal.guarantees import columns_in_words
 from shoal.masking._noise import AddNoise
 from shoal.masking._pram import Pram
 from shoal.masking._recode import BottomCode, GlobalRecode, RoundTo, TopCode
-from shoal.masking._risk import MaskingRisk, measured
+from shoal.masking._risk import MaskingRisk, measure_masking_risk
 from shoal.masking._shuffle import Shuffle
 from shoal.masking._step import MaskingStep
 from shoal.masking._swap import RankSwap, RecordSwap
@@ -31,7 +31,7 @@ NOT_ANONYMOUS = "This file is masked, not anonymous. What follows was measured a
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Masked:
-    """A masked table, what was done to it, what is promised, and what was measured.
+    """A masked table, with its steps, promises and measured risk.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def mask(
             problems.append(f"column `{name}` holds bytes")
     if problems:
         raise DataError(problems)
-    rows = _sorted(rows)  # numbers are drawn for records, not for the places where they stand
+    rows = _sort_rows(rows)  # numbers are drawn for records, not for the places where they stand
     before = {name: rows[name].combine_chunks() for name in rows.column_names}
     after, entries, said = dict(before), list[StepEntry](), list[str]()
     for step in steps:
@@ -137,15 +137,17 @@ def mask(
     if len(left_out) == len(after):
         raise DataError("the schema leaves out every column of the table")
     return Masked(
-        table=_sorted(pa.table(after).drop_columns(left_out)),
+        table=_sort_rows(pa.table(after).drop_columns(left_out)),
         steps=tuple(said),
         promises=tuple(entry.promise for entry in entries),
-        risk=measured(before, after, tuple(known) or tuple(dict.fromkeys(c for step in steps for c in step.columns))),
+        risk=measure_masking_risk(
+            before, after, tuple(known) or tuple(dict.fromkeys(c for step in steps for c in step.columns))
+        ),
         entries=tuple(entries),
     )
 
 
-def _sorted(rows: pa.Table) -> pa.Table:
+def _sort_rows(rows: pa.Table) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
@@ -197,7 +199,7 @@ class StepEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskingRecord:
-    """What was done to a masked file, and which file that is; it holds nothing that was measured on the original.
+    """The steps and the fingerprint of a masked file; nothing that was measured on the original.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, quoted
 from shoal.kernels import Floats
-from shoal.masking._step import Columns, MaskingStep, generator, numbers_of, written
+from shoal.masking._step import Columns, MaskingStep, format_numbers, generator, numbers_of
 from shoal.mechanisms import RandomSource
 
 NoiseKind = Literal["additive", "correlated", "kept-variance", "kept-moments"]
@@ -90,7 +90,7 @@ class AddNoise(MaskingStep):
         changed = mean + kept * (numbers - mean) + noise
         if self.kind == "kept-moments":
             changed = _with_moments(changed, mean, spread)
-        return {name: written(changed[:, j]) for j, name in enumerate(self.names)}, self.describe()
+        return {name: format_numbers(changed[:, j]) for j, name in enumerate(self.names)}, self.describe()
 
 
 def _with_moments(numbers: Floats, mean: Floats, spread: Floats) -> Floats:

@@ -136,11 +136,11 @@ class Pram(ColumnStep):
         codes = pc.index_in(text, value_set=pa.array(values, pa.string()), skip_nulls=True).fill_null(-1)
         codes = np.asarray(codes.to_numpy(zero_copy_only=False))
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
-        drawn = np.where(codes >= 0, _drawn(matrix, codes, source), -1)
+        drawn = np.where(codes >= 0, _draw_values(matrix, codes, source), -1)
         changed = pa.array([None if code < 0 else values[code] for code in drawn.tolist()], pa.string())
-        return {self.column: changed}, self._said(matrix, counts, codes, drawn)
+        return {self.column: changed}, self._describe_change(matrix, counts, codes, drawn)
 
-    def _said(self, matrix: np.ndarray, counts: np.ndarray, codes: np.ndarray, drawn: np.ndarray) -> str:
+    def _describe_change(self, matrix: np.ndarray, counts: np.ndarray, codes: np.ndarray, drawn: np.ndarray) -> str:
         right = _posterior(matrix, counts)
         kind = "invariant PRAM" if self.invariant else "PRAM"
         least, most = (f"{share:.3g}" for share in (np.diag(matrix).min() / UNITS, np.diag(matrix).max() / UNITS))
@@ -175,7 +175,7 @@ def invariant(counts: np.ndarray, keep: float, alpha: float = 1.0) -> np.ndarray
     return np.asarray(matrix)
 
 
-def _drawn(matrix: np.ndarray, codes: np.ndarray, source: RandomSource) -> np.ndarray:
+def _draw_values(matrix: np.ndarray, codes: np.ndarray, source: RandomSource) -> np.ndarray:
     """Draw a new value for every code; exact, as rows are whole numbers that add up to `UNITS`."""
     draws = (source.uint64(len(codes)) >> np.uint64(32)).astype(np.int64)
     upto = np.cumsum(matrix, axis=1)

@@ -43,7 +43,7 @@ class _Limit(ColumnStep):
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
         """Say that a number beyond the limit is left, if one is."""
         del detail
-        left = any(map(self.beyond, _shown(table, self.column, self.value)))
+        left = any(map(self.beyond, _read_shown_numbers(table, self.column, self.value)))
         return f"`{self.column}` holds numbers {self._which}" if left else None
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
@@ -121,7 +121,7 @@ class RoundTo(ColumnStep):
         """Say that a number is not rounded, if one is not."""
         del detail
         step = Fraction(self._step)
-        left = any(number % step for number in _shown(table, self.column))
+        left = any(number % step for number in _read_shown_numbers(table, self.column))
         return f"`{self.column}` holds numbers that are not multiples of {self._step:f}" if left else None
 
     @property
@@ -135,10 +135,10 @@ class RoundTo(ColumnStep):
         del source
         numbers_of(table, self.column)  # refuses what is no number
         text = plain_text(table[self.column]).to_pylist()
-        rounded = [None if value is None else self._rounded(Decimal(value.strip())) for value in text]
+        rounded = [None if value is None else self._round_value(Decimal(value.strip())) for value in text]
         return {self.column: pa.array(rounded, pa.string())}, self.describe()
 
-    def _rounded(self, value: Decimal) -> str:
+    def _round_value(self, value: Decimal) -> str:
         times = (value / self._step).to_integral_value(rounding=ROUND_HALF_EVEN)
         return f"{(times * self._step) + 0:f}"
 
@@ -178,7 +178,7 @@ class GlobalRecode(ColumnStep):
         return {self.column: changed}, self.describe()
 
 
-def _shown(table: Columns, name: str, coded: str | None = None) -> list[Fraction]:
+def _read_shown_numbers(table: Columns, name: str, coded: str | None = None) -> list[Fraction]:
     """Return the numbers that a masked column shows; what was coded is none."""
     found = []
     for value in {*plain_text(table[name]).unique().to_pylist()} - {coded}:

@@ -1,4 +1,4 @@
-"""Measured on a file and its masked version, record by record: what an intruder with the original values finds."""
+"""The risk of a masked file, measured record by record against the original."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIE = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskingRisk:
-    """What an intruder who knows the original values of some columns finds in the masked file.
+    """The risk from an intruder who knows the original values of some columns.
 
     Parameters
     ----------
@@ -60,7 +60,9 @@ class MaskingRisk:
         return "\n".join(lines)
 
 
-def measured(before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], columns: Sequence[str]) -> MaskingRisk:
+def measure_masking_risk(
+    before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], columns: Sequence[str]
+) -> MaskingRisk:
     """Measure the risk of columns of two tables whose records correspond row by row."""
     numeric = [name for name in columns if _numeric(before, name) and _numeric(after, name)]
     mine, theirs = ([numbers_of(table, name) for name in numeric] for table in (before, after))
@@ -70,7 +72,7 @@ def measured(before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], colu
         original, masked = (np.stack(part, axis=1)[whole] for part in (mine, theirs))
         distance = linked_percentage(original, masked) / 100
         within = interval_disclosure(original, masked)
-    codes, masked_codes = _coded(before, after, columns, numeric)
+    codes, masked_codes = _encode_both(before, after, columns, numeric)
     records = len(codes)
     return MaskingRisk(
         records=records,
@@ -134,7 +136,7 @@ def _numeric(table: Mapping[str, pa.Array], name: str) -> bool:
     return len(np.unique(numbers[~np.isnan(numbers)])) > PARTS
 
 
-def _coded(
+def _encode_both(
     before: Mapping[str, pa.Array], after: Mapping[str, pa.Array], columns: Sequence[str], numeric: Sequence[str]
 ) -> tuple[Codes, Codes]:
     """Return the values of both tables as the same codes; numbers by the part of the original distribution."""

@@ -73,10 +73,10 @@ class Shuffle(MaskingStep):
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
         numbers = [numbers_of(table, name) for name in self.names]
         whole = np.asarray(~np.isnan(np.array(numbers)).any(axis=0))
-        known = _known(table, self.given)
+        known = _encode_given_columns(table, self.given)
         if int(whole.sum()) < 2 * (known.shape[1] + len(numbers)) + 2:
             raise DataError(f"columns {quoted(self.names)} have too few records with all values to shuffle them")
-        drawn = _drawn(np.stack([_scores(each) for each in numbers], axis=1), known, whole, generator(source))
+        drawn = _draw_scores(np.stack([_scores(each) for each in numbers], axis=1), known, whole, generator(source))
         changed, kept = {}, []
         for j, (name, each) in enumerate(zip(self.names, numbers, strict=True)):
             rows = np.arange(len(each))
@@ -89,7 +89,7 @@ class Shuffle(MaskingStep):
         return changed, f"{self.describe()} Rank correlation of old and new values: {said}."
 
 
-def _drawn(scores: Floats, known: Floats, whole: np.ndarray, draw: np.random.Generator) -> Floats:
+def _draw_scores(scores: Floats, known: Floats, whole: np.ndarray, draw: np.random.Generator) -> Floats:
     """Return scores drawn from their normal distribution given what is known, estimated on whole records."""
     inner = known - known[whole].mean(axis=0)
     factors, *_ = np.linalg.lstsq(inner[whole], scores[whole], rcond=None)
@@ -99,7 +99,7 @@ def _drawn(scores: Floats, known: Floats, whole: np.ndarray, draw: np.random.Gen
     return np.asarray(inner @ factors + noise)
 
 
-def _known(table: Columns, names: tuple[str, ...]) -> Floats:
+def _encode_given_columns(table: Columns, names: tuple[str, ...]) -> Floats:
     """Return the given columns as numbers: normal scores, or one column per value but one."""
     rows = len(next(iter(table.values())))
     parts: list[Floats] = []

@@ -1,4 +1,4 @@
-"""One step of masking: what it does to columns, in words, and what can be proved of it."""
+"""The interface of masking steps: the change of columns, its description, and the promise that it proves."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def plain_text(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), None, text)
 
 
-def written(numbers: Floats) -> pa.Array:
+def format_numbers(numbers: Floats) -> pa.Array:
     """Return numbers as text, missing where NaN."""
     return pa.array([None if np.isnan(value) else f"{value:.12g}" for value in numbers.tolist()], pa.string())
 

@@ -171,15 +171,15 @@ class RecordSwap(MaskingStep):
         )
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:
-        homes = _coded(table, (self.household,))[:, 0].astype(np.int64)
-        areas = _coded(table, self.geography)
+        homes = _encode_columns(table, (self.household,))[:, 0].astype(np.int64)
+        areas = _encode_columns(table, self.geography)
         first = np.unique(homes, return_index=True)[1]
         if (areas != areas[first][homes]).any():
             raise DataError(f"households of `{self.household}` have members in several areas; all must share one")
         levels, scores = self._risks(table, homes, areas)
-        moved, must, lost = _exchanged(
+        moved, must, lost = _exchange_geography(
             areas[first],
-            _signatures(_coded(table, self.similar), homes),
+            _signatures(_encode_columns(table, self.similar), homes),
             levels,
             scores,
             math.ceil(self.rate * len(first)),
@@ -197,7 +197,7 @@ class RecordSwap(MaskingStep):
 
     def _risks(self, table: Columns, homes: Integers, areas: Codes) -> tuple[Integers, Floats]:
         """Return the first level at which every household is at risk (-1: none), and its risk at the finest level."""
-        known = _coded(table, self.risk)
+        known = _encode_columns(table, self.risk)
         levels = np.full(int(homes.max()) + 1, -1)
         fewest: Counts = np.zeros(len(levels), dtype=np.int64)
         for level in range(len(self.geography)):
@@ -209,8 +209,8 @@ class RecordSwap(MaskingStep):
         return levels, 1 / fewest
 
 
-def _exchanged(
-    areas: Codes, alike: Integers, levels: Integers, scores: Floats, wanted: int, draw: np.random.Generator
+def _exchange_geography(
+    areas: Codes, alike: Integers, levels: Integers, scores: Floats, number: int, draw: np.random.Generator
 ) -> tuple[Integers, int, int]:
     """Return whose geography every household gets, how many were at risk, and how many of these found no partner."""
     moved = np.arange(len(areas))
@@ -223,7 +223,7 @@ def _exchanged(
     for one in order.tolist():
         if not free[one]:
             continue
-        if not must[one] and int((~free).sum()) >= wanted:
+        if not must[one] and int((~free).sum()) >= number:
             break
         level = int(levels[one]) if must[one] else finest
         able = free & (alike == alike[one]) & (areas[:, : level + 1] != areas[one, : level + 1]).any(axis=1)
@@ -246,7 +246,7 @@ def _signatures(codes: Codes, homes: Integers) -> Integers:
     return np.array([names.setdefault(tuple(part.tolist()), len(names)) for part in parts])
 
 
-def _coded(table: Columns, names: tuple[str, ...]) -> Codes:
+def _encode_columns(table: Columns, names: tuple[str, ...]) -> Codes:
     """Return columns as codes; a missing value is a value of its own."""
     found = [
         np.unique(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from shoal.errors import ParameterError, Problems, named, quoted
+from shoal.errors import ParameterError, Problems, find_by_name, quoted
 from shoal.guarantees import Requirement
 from shoal.methods._opening import check_unit as check_unit
 from shoal.methods._own_values import OwnValue as OwnValue
@@ -141,7 +141,7 @@ def keeper(promise: str) -> type[Method]:
 
 def by_name(name: str) -> type[Method]:
     """Return the method of that name."""
-    return named("method", name, _METHODS)
+    return find_by_name("method", name, _METHODS)
 
 
 def from_parameters(name: str, parameters: Mapping[str, object]) -> Method:

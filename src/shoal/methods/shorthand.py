@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from shoal import methods, models
-from shoal.exact import described
+from shoal.exact import describe_parameters
 from shoal.guarantees import BudgetRequirement, Requirement
 from shoal.methods.promises import KINDS
 
@@ -72,7 +72,7 @@ def short_of(promise: Requirement, method: str) -> Sequence[tuple[str, str | Non
 
     None where no short name says all of it.
     """
-    defaults = {each.name: each.default for each in described(type(promise)) if each.default is not None}
+    defaults = {each.name: each.default for each in describe_parameters(type(promise)) if each.default is not None}
     unusual = {key: value for key, value in promise.parameters().items() if value != defaults.get(key)}
     name, parameters = promise.short, unusual
     if not name or in_short(name, method) is not type(promise):

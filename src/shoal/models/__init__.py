@@ -1,10 +1,10 @@
-"""What private means: one file per privacy model or family of them, each an exact decision on equivalence classes."""
+"""Privacy models: exact decisions on equivalence classes, one file per model or family of models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shoal.errors import named
+from shoal.errors import find_by_name
 from shoal.models._average_risk import AverageRisk as AverageRisk
 from shoal.models._beta_likeness import BetaLikeness as BetaLikeness
 from shoal.models._delta_presence import DeltaPresence as DeltaPresence
@@ -73,7 +73,7 @@ def by_name(name: str) -> type[Model]:
     >>> by_name("k-anonymity").title
     'KAnonymity'
     """
-    return named("model", name, MODELS)
+    return find_by_name("model", name, MODELS)
 
 
 def from_parameters(name: str, parameters: Mapping[str, object]) -> Model:

@@ -82,10 +82,10 @@ class AverageRisk(ReleaseModel):
     def statement(self, words: Words = CLASSES) -> str:
         if words.person is not None:
             return (
-                f"An intruder who looks for every person in every class by {words.known('their')} is right, on "
-                f"average, for a share of at most {plain(self.risk)} of them."
+                f"An intruder who looks for every person in every class by {words.quasi_identifiers('their')} is "
+                f"right, on average, for a share of at most {plain(self.risk)} of them."
             )
         return (
-            f"An intruder who tries to identify the people behind all records by {words.known('their')} is right, on "
-            f"average, for a share of at most {plain(self.risk)} of the records."
+            f"An intruder who tries to identify the people behind all records by {words.quasi_identifiers('their')} is "
+            f"right, on average, for a share of at most {plain(self.risk)} of the records."
         )

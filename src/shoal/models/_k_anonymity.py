@@ -74,8 +74,8 @@ class KAnonymity(SizeModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         if not words.alike:
-            return words.hidden(self.k)
-        return f"{words.crowd(self.k)}."
+            return words.say_hidden_among(self.k)
+        return f"{words.say_crowd(self.k)}."
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -121,6 +121,6 @@ class ProbabilisticKAnonymity(SizeModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         if not words.alike:
-            return words.hidden(self.k)
-        known = words.known("a person's")
+            return words.say_hidden_among(self.k)
+        known = words.quasi_identifiers("a person's")
         return f"An intruder who knows {known} finds that person's record with a probability of at most 1/{self.k}."

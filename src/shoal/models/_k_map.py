@@ -74,7 +74,8 @@ class KMap(Model):
         return Achieved(k=int(people.min()))
 
     def statement(self, words: Words = CLASSES) -> str:
-        return f"Every released record matches {words.known('the')} of at least {self.k} people in the population."
+        shared = words.quasi_identifiers("the")
+        return f"Every released record matches {shared} of at least {self.k} people in the population."
 
 
 #: people up to whom probabilities are added up as fractions; above, as balls
@@ -164,8 +165,8 @@ class EstimatedKMap(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         return (
-            f"{words.crowd(self.least)}: if fewer than {self.k} people in the population shared them, that many would "
-            f"be in the table with a probability of at most {plain(self.significance)}."
+            f"{words.say_crowd(self.least)}: if fewer than {self.k} people in the population shared them, that many "
+            f"would be in the table with a probability of at most {plain(self.significance)}."
         )
 
 

@@ -1,4 +1,4 @@
-"""k^m-anonymity: who knows m quasi-identifiers of a person finds at least k records."""
+"""k^m-anonymity: every combination of m released quasi-identifiers occurs in at least k records."""
 
 from __future__ import annotations
 

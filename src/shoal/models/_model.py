@@ -1,4 +1,4 @@
-"""What every privacy model offers to searches, releases and checkers."""
+"""The interface of privacy models, as searches, releases and checkers use it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MEANING = "Different values may mean nearly the same."
 
 
 class Scope(IntEnum):
-    """What the verdict on a class depends on.
+    """The part of a release that the verdict on a class depends on.
 
     ``CLASS``: on the class alone. ``REFERENCE``: also on the distribution of the sensitive values in the whole
     release. ``RELEASE``: on the other classes of the release; a class on its own has no verdict.
@@ -55,7 +55,7 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a search may rely on; a method reads these and never asks which model it got."""
+    """The properties of a model that searches and methods may rely on."""
 
     #: Merging classes that satisfy the model gives a class that satisfies it. For a model of scope ``RELEASE``: if a
     #: release satisfies the model, so does every full-domain generalisation of it.

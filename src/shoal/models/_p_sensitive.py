@@ -75,7 +75,7 @@ class PSensitive(Model):
 
     def statement(self, words: Words = CLASSES) -> str:
         columns = " and of ".join(f"`{name}`" for name in self.attributes)
-        return f"{words.crowd(self.k)}, and together they show at least {self.p} different values of {columns}."
+        return f"{words.say_crowd(self.k)}, and together they show at least {self.p} different values of {columns}."
 
     def _distinct(self, classes: Classes) -> list[Counts]:
         return [np.diff(classes.histogram(name).offsets) for name in self.attributes]

@@ -98,13 +98,14 @@ class SampleUniqueness(ReleaseModel):
 
     def statement(self, words: Words = CLASSES) -> str:
         if words.person is not None:
-            alone = f"the only one with {words.known('their')}"
+            alone = f"the only one with {words.quasi_identifiers('their')}"
             none = f"Nobody is {alone} in any class."
             some = f"The share of persons in classes who are {alone} is at most {plain(self.share)}."
             return none if fraction(self.share) == 0 else some
         if fraction(self.share) == 0:
-            return f"No record is the only one with {words.known('its')}."
-        return f"The share of records that are the only one with {words.known('their')} is at most {plain(self.share)}."
+            return f"No record is the only one with {words.quasi_identifiers('its')}."
+        theirs = words.quasi_identifiers("their")
+        return f"The share of records that are the only one with {theirs} is at most {plain(self.share)}."
 
 
 Estimator = Literal["dankar", "zayatz", "pitman", "snb"]
@@ -207,7 +208,7 @@ class EstimatedUniqueness(Model):
     def statement(self, words: Words = CLASSES) -> str:
         return (
             f"Estimated {_WHOSE[self.estimator]}, at most {plain(self.share)} of the people in the population are the "
-            f"only ones with {words.known('their')}; an estimate, which may be wrong."
+            f"only ones with {words.quasi_identifiers('their')}; an estimate, which may be wrong."
         )
 
     def _holds(self, others: SizeCounts, unique: int) -> bool:

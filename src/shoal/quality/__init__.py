@@ -1,11 +1,11 @@
-"""What useful means: one file per measure or family of them, a figure for reports and an objective for searches."""
+"""Quality measures: figures for reports and objectives for searches, one file per measure or family of measures."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 
-from shoal.errors import ParameterError, named, quoted
+from shoal.errors import ParameterError, find_by_name, quoted
 from shoal.quality._ambiguity import Ambiguity as Ambiguity
 from shoal.quality._average_class_size import AverageClassSize as AverageClassSize
 from shoal.quality._classification import Classification as Classification
@@ -43,7 +43,7 @@ MEASURES: dict[str, type[Measure]] = {measure.name: measure for measure in _LIST
 
 def by_name(name: str) -> type[Measure]:
     """Return the measure with this name."""
-    return named("quality measure", name, MEASURES)
+    return find_by_name("quality measure", name, MEASURES)
 
 
 def as_measure(

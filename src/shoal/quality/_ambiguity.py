@@ -1,4 +1,4 @@
-"""Ambiguity: how many different original records a released record may stand for."""
+"""Ambiguity: the number of different original records that a released record may stand for."""
 
 from __future__ import annotations
 

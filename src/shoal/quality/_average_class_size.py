@@ -1,4 +1,4 @@
-"""Average class size: how many records share their released quasi-identifiers."""
+"""Average class size: the number of records that share their released quasi-identifiers."""
 
 from __future__ import annotations
 

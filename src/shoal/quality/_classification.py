@@ -1,4 +1,4 @@
-"""Classification: how well the released quasi-identifiers still predict a target attribute."""
+"""Classification: the records whose target attribute the released quasi-identifiers no longer predict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What released values and classes stand for: leaves or tuples of leaves of the domain, and records of the input."""
+"""Coverage: the leaves of the domain and the input records that released values and classes stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KL divergence: how far the distribution that the release suggests is from the original one."""
+"""KL divergence between the original distribution and the one that the release suggests."""
 
 from __future__ import annotations
 

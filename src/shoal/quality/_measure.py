@@ -1,4 +1,4 @@
-"""What every quality measure offers: a figure for a report, and an objective for a search, with bounds that prune."""
+"""The interface of quality measures: a figure for reports, and an objective for searches with bounds that prune."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shoal.tables import Frequencies, Recoding, group
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure(ABC):
-    """How much a release lost: lower is better, and 0 is the input where the measure can say so.
+    """A measure of what a release lost. Lower is better; 0 is the input, where the measure has such a value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Non-uniform entropy: how much information about the original values is lost."""
+"""Non-uniform entropy: the information about original values that is lost."""
 
 from __future__ import annotations
 

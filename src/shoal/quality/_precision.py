@@ -1,4 +1,4 @@
-"""Precision: how far up in their hierarchies the released values are."""
+"""Precision: the mean height of released values in their hierarchies."""
 
 from __future__ import annotations
 

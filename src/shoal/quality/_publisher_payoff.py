@@ -1,4 +1,4 @@
-"""Publisher payoff: what a publisher forgoes who is paid for information and pays for every attack that succeeds."""
+"""Publisher payoff: the loss of a publisher who is paid for information and pays for every successful attack."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from shoal.errors import MissingExtraError, ParameterError, RequirementError
 from shoal.exact import STARTING_BITS, Number, ball, positive, rational, round_up, working_precision
-from shoal.guarantees import concentrated
+from shoal.guarantees import convert_epsilon_to_rho
 from shoal.mechanisms import DiscreteGaussian, Laplace
 from shoal.policy import in_force
 
@@ -149,7 +149,9 @@ class Loss:
         What is (epsilon, delta)-differentially private is delta-approximately rho-concentrated with rho = epsilon^2 / 2
         (Bun and Steinke 2016, Prop. 1.4 and section 8), and with rho = epsilon, since no divergence is above epsilon.
         """
-        return Loss(0, self.delta_units, self.rho_units + math.ceil(concentrated(self.epsilon) * EPSILON_UNITS))
+        return Loss(
+            0, self.delta_units, self.rho_units + math.ceil(convert_epsilon_to_rho(self.epsilon) * EPSILON_UNITS)
+        )
 
     @property
     def delta(self) -> Fraction:

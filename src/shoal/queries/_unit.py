@@ -95,7 +95,7 @@ class Unit:
         if loss.rho_units:
             return Loss(rho_units=4 * loss.rho_units)
         computed = replace(self, replaced=False).neighbours
-        cost = Cost(epsilon=loss.epsilon, delta=loss.delta, neighbours=computed).counted(self.neighbours)
+        cost = Cost(epsilon=loss.epsilon, delta=loss.delta, neighbours=computed).convert_neighbours(self.neighbours)
         assert cost is not None  # noqa: S101 - adding and removing is what replacing consists of
         return Loss.at_least(cost.epsilon, cost.delta)
 

@@ -305,7 +305,7 @@ def _loss(plan: Plan, ledger: Ledger) -> Loss:
             hint="leave the account out, or ask for differential privacy: --epsilon with --delta, or "
             "dp-microaggregation with target `original`",
         )
-    counted = cost.counted(unit.neighbours)
+    counted = cost.convert_neighbours(unit.neighbours)
     if counted is None:
         raise ParameterError(
             f"the account counts the privacy loss for neighbours that {unit.neighbours.value}; method "
@@ -313,7 +313,7 @@ def _loss(plan: Plan, ledger: Ledger) -> Loss:
             f"promises less, for neighbours that {cost.neighbours.value}.",
             hint="make the account with --neighbours replace, in which every other release costs twice its epsilon",
         )
-    return Loss.at_least_rho(*counted.concentrated) if ledger.in_rho else Loss.at_least(counted.epsilon, counted.delta)
+    return Loss.at_least_rho(*counted.rho_and_beta) if ledger.in_rho else Loss.at_least(counted.epsilon, counted.delta)
 
 
 def _amount(loss: Loss) -> BudgetEntry:

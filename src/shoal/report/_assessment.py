@@ -187,7 +187,7 @@ def _together(found: PeopleRisk) -> list[str]:
         "else has:",
         "  a pseudonym that links the records of a person gives these people away.",
     ]
-    if found.dominated:
+    if found.is_dominated:
         lines.append(f"  One person has {found.most:,} of the {found.records.number:,} records.")
     return lines
 
@@ -242,7 +242,7 @@ def _tried(found: Attacks) -> _Table:
             share(each.baseline.rate),
             f"{each.risk:.2f}",
         )
-        for each in found.tried
+        for each in found.main_attacks
     ]
     return ("attack", "success", "without the records", "risk"), [*rows]
 

@@ -176,7 +176,7 @@ def _among(texts: list[str], number: int) -> str:
 
 def _dominated(release: Result) -> Iterator[tuple[str, str]]:
     after = None if release.people is None else release.people[1]
-    if after is not None and after.dominated:
+    if after is not None and after.is_dominated:
         yield (
             f"One person has {after.most:,} of the {after.records.number:,} released records: anyone who "
             "knows that somebody has that many can find them.",

@@ -99,7 +99,7 @@ def _attacks(found: Attacks) -> tuple[AttackFigures, ...]:
             risk=each.risk,
             attempts=each.success.attempts,
         )
-        for each in found.tried
+        for each in found.main_attacks
     )
 
 

@@ -1,4 +1,4 @@
-"""What a report says, apart from how it looks: one versioned value that is written as JSON."""
+"""The contents of a report, as one versioned value that is written as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.schema import Role
 
 
 class Variant(StrEnum):
-    """Who may read a report.
+    """The readers that a report is meant for.
 
     ``PUBLIC``: made of the files of the release alone. ``INTERNAL``: compares the release with the original table, for
     those who may see that table.
@@ -43,7 +43,7 @@ class PromiseFigures(_Figures):
 
 
 class Step(_Figures):
-    """What was done, and the privacy budget that it spent."""
+    """One step of the release, and the privacy budget that it spent."""
 
     name: str
     description: str
@@ -59,7 +59,7 @@ class BudgetFigures(_Figures):
 
 
 class LevelFigures(_Figures):
-    """How far a column was generalised: ``level`` of ``height``, with released values as examples."""
+    """The generalisation of a column: ``level`` of ``height``, with released values as examples."""
 
     column: str
     level: int
@@ -101,7 +101,7 @@ class ColumnFigures(_Figures):
 
 
 class ColumnRole(_Figures):
-    """A column of the original table: what it is, what was done to it, and why.
+    """A column of the original table: its role, its treatment, and the reason.
 
     ``given`` tells whether a person wrote the reason; else it is the meaning of the role.
     """
@@ -147,7 +147,7 @@ class PeopleFigures(_Figures):
 
 
 class OwnFigures(_Figures):
-    """How likely the values of a column that changed places inside classes are the records' own."""
+    """The chance that values of a column that changed places inside classes are the records' own."""
 
     column: str
     mean: float
@@ -203,7 +203,7 @@ class LatticeFigures(_Figures):
 
 
 class AttackFigures(_Figures):
-    """How often a simulated attack is right, and would be without the records; see :class:`shoal.risk.Attack`."""
+    """The success rate of a simulated attack, and its rate without the records; see :class:`shoal.risk.Attack`."""
 
     name: str
     columns: tuple[str, ...] = ()
@@ -217,7 +217,7 @@ class AttackFigures(_Figures):
 
 
 class DisclosureFigures(_Figures):
-    """How often a released secret is guessed right, without and with the class of a person known."""
+    """The share of right guesses of a released secret, without and with knowledge of the class."""
 
     column: str
     baseline: float
@@ -226,7 +226,7 @@ class DisclosureFigures(_Figures):
 
 
 class BoardFigures(_Figures):
-    """What a board or a data protection officer asks beyond the promises."""
+    """Figures that a board or a data protection officer asks for beyond the promises."""
 
     #: What classes tell about secrets, computed from the release.
     disclosure: tuple[DisclosureFigures, ...] = ()
@@ -245,7 +245,7 @@ class BoardFigures(_Figures):
 
 
 class RehearsalFigures(_Figures):
-    """How often the attack that the publisher rehearsed is right, and who finds how many people."""
+    """The success of the attack that the publisher rehearsed, and the number of people found."""
 
     line: str
     rows: tuple[tuple[str, str], ...]

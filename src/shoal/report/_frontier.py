@@ -27,7 +27,7 @@ _LETTER = 6.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """One choice: its risk, what it costs, and how to draw it."""
+    """One point of the picture: its risk, its cost, and its look."""
 
     #: What stands beside it; nothing where it is empty.
     number: str = ""
@@ -46,7 +46,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """What a direction of the picture means: in full, in a word or two, and whether it is a share."""
+    """An axis of the picture: its title in full and in short, and whether it is a share."""
 
     title: str
     short: str

@@ -1,4 +1,4 @@
-"""Elements of a page, and how they look.
+"""Elements of a page, and their style.
 
 Text goes in as text and comes out escaped: there is no way to put markup in by accident. Pages are made for light and
 dark, for a phone, a screen and paper; colours are those of Okabe and Ito.

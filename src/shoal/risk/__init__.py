@@ -1,4 +1,4 @@
-"""Measured on any table, before and after: how much an intruder can find out."""
+"""Measures of disclosure risk, for any table, original or released."""
 
 from lazy_loader import attach_stub
 

@@ -1,4 +1,4 @@
-"""The risk of a table as it is: who stands out, which columns make them stand out, and how much each record does."""
+"""Risk assessment of one table: re-identification, the columns that single records out, and scores of records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.risk._attribute_disclosure import AttributeDisclosure, attribute_disc
 from shoal.risk._partial_knowledge import CombinationRisk, combination_risk_of
 from shoal.risk._population import PopulationUniqueness, individual_risk, population_uniqueness
 from shoal.risk._reidentification import PeopleRisk, Reidentification, k_map, people_risk, reidentification
-from shoal.risk._special_uniques import SpecialUniques, record_scores, summed
+from shoal.risk._special_uniques import SpecialUniques, record_scores, summarize_scores
 from shoal.risk._survey import Sample, SurveyRisk, household_risks, sample, survey_risk_of
 from shoal.schema import Attribute, Flat, Kind, Outside, Role, Schema
 from shoal.tables import Classes, Frequencies, Table
@@ -24,7 +24,7 @@ from shoal.tables import Classes, Frequencies, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How well one quasi-identifier tells records apart."""
+    """The separation and distinction of one quasi-identifier."""
 
     #: Its name.
     column: str
@@ -84,7 +84,7 @@ class Assessment:
             for each in self.columns
         ]
         header = ("column", "distinct values", "pairs told apart", "unique records without it")
-        return notebook.shown(repr(self).strip("<>"), header, rows)
+        return notebook.render_table(repr(self).strip("<>"), header, rows)
 
 
 def assess(
@@ -128,12 +128,12 @@ def assess(
     """
     if schema is None:
         table = tables.described(table, decided=False)
-    described = _described(table, schema)
-    flat = _flattened(described, table, released=schema is not None)
+    described = _complete_schema(table, schema)
+    flat = _flatten_hierarchies(described, table, released=schema is not None)
     known = population if schema is None else None
     frequencies = tables.encode(flat, sensitive=(), population=known).frequencies
     classes = Classes.grouped(frequencies)
-    data = _sampled(flat, asked=special or bool(combinations))
+    data = _take_sample(flat, asked=special or bool(combinations))
     survey = None if data is None or data.weights is None else survey_risk_of(data, *_design(flat))
     if sampling_fraction is None and survey is not None:
         sampling_fraction = min(survey.records / survey.population, 1.0)
@@ -142,12 +142,14 @@ def assess(
         if population is None or schema is None
         else k_map(table, population, schema).reidentification,
         columns=separations(frequencies),
-        attributes=_disclosed(flat, [name for name in described.sensitive if name in table.columns], frequencies),
+        attributes=_measure_disclosure(
+            flat, [name for name in described.sensitive if name in table.columns], frequencies
+        ),
         population=None if sampling_fraction is None else population_uniqueness(classes, sampling_fraction),
-        notes=(*_repeats(flat, classes.records), *_unused(flat, survey)),
+        notes=(*_repeats(flat, classes.records), *_explain_unused_weight(flat, survey)),
         people=people_risk(flat),
         survey=survey,
-        special=summed(record_scores(data)) if special and data is not None else None,
+        special=summarize_scores(record_scores(data)) if special and data is not None else None,
         combinations=combination_risk_of(data, largest=combinations, k=3) if combinations and data is not None else (),
     )
 
@@ -156,7 +158,7 @@ def assess(
 _TOGETHER = 20_000_000
 
 
-def _disclosed(table: Table, secrets: Sequence[str], known: Frequencies) -> tuple[AttributeDisclosure, ...]:
+def _measure_disclosure(table: Table, secrets: Sequence[str], known: Frequencies) -> tuple[AttributeDisclosure, ...]:
     """Measure what is learnt of the secrets: together where their tuples fit into memory, or one after the other."""
     cells = known.records * (len(known.attributes) + len(secrets))
     batches = [tuple(secrets)] if cells <= _TOGETHER else [(name,) for name in secrets]
@@ -177,7 +179,7 @@ def _repeats(table: Table, records: int) -> Iterator[str]:
         )
 
 
-def _sampled(table: Table, *, asked: bool) -> Sample | None:
+def _take_sample(table: Table, *, asked: bool) -> Sample | None:
     """Return the records one by one, where they are looked at so: other figures need the classes alone."""
     weighted = tables.schema_of(table).sampling_weight in table.columns
     return sample(table) if asked or weighted else None
@@ -188,7 +190,7 @@ def _design(table: Table) -> tuple[str, tuple[str, ...]]:
     return str(schema.sampling_weight), tuple(name for name in schema.strata if name in table.columns)
 
 
-def _unused(table: Table, survey: SurveyRisk | None) -> Iterator[str]:
+def _explain_unused_weight(table: Table, survey: SurveyRisk | None) -> Iterator[str]:
     """Say of a sampling weight that was not used why."""
     name = tables.schema_of(table).sampling_weight
     if name in table.columns and survey is None:
@@ -216,7 +218,7 @@ def separations(frequencies: Frequencies) -> tuple[Separation, ...]:
     return tuple(sorted(found, key=lambda each: (-each.separation, each.column)))
 
 
-def _described(table: Table, schema: Schema | None) -> Schema:
+def _complete_schema(table: Table, schema: Schema | None) -> Schema:
     described = table.schema if schema is None else schema
     if described is None or not set(described.quasi_identifiers) & set(table.columns):
         raise SchemaError(
@@ -226,7 +228,7 @@ def _described(table: Table, schema: Schema | None) -> Schema:
     return described
 
 
-def _flattened(schema: Schema, table: Table, *, released: bool) -> Table:
+def _flatten_hierarchies(schema: Schema, table: Table, *, released: bool) -> Table:
     """Return the table with every quasi-identifier as it is, with no hierarchy but ``value -> *``."""
     attributes = tuple(_flat(attribute, released=released) for attribute in schema if attribute.name in table.columns)
     try:

@@ -83,7 +83,7 @@ _LINKABILITY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attacks:
-    """What intruders achieve against one release.
+    """The success of simulated attacks on one release.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Attacks:
     seed: int
 
     @property
-    def tried(self) -> tuple[Attack, ...]:
+    def main_attacks(self) -> tuple[Attack, ...]:
         """The attacks that answer the three questions."""
         return (self.singling_out, *([self.linkability] if self.linkability else []), *self.inference)
 
@@ -184,7 +184,7 @@ def _isolates(pair: Pair, index: Index, columns: list[int], rows: Rows) -> bool:
     """Return whether what the released ``rows`` say, one per column, fits exactly one original record."""
     low, high = pair.released.low[rows, columns], pair.released.high[rows, columns]
     for position, column in enumerate(columns):
-        if pair.axes[column].perturbed:
+        if pair.axes[column].is_perturbed:
             low[position], high[position] = _condition(pair.axes[column], int(low[position]), int(high[position]))
     return index.records(columns, low, high) == 1
 
@@ -221,7 +221,7 @@ def linkability(pair: Pair, *, targets: int = 300, splits: int = 3, seed: int = 
     right = 0.0
     for _ in range(splits):
         order = generator.permutation(len(known.axes)).tolist()
-        right += _joined(known, people, sorted(order[: len(order) // 2]), sorted(order[len(order) // 2 :]))
+        right += _count_right_joins(known, people, sorted(order[: len(order) // 2]), sorted(order[len(order) // 2 :]))
     attempts = splits * len(people)
     return Attack(
         name="linkability",
@@ -231,10 +231,10 @@ def linkability(pair: Pair, *, targets: int = 300, splits: int = 3, seed: int = 
     )
 
 
-def _joined(pair: Pair, people: Codes, left: list[int], right: list[int]) -> float:
+def _count_right_joins(pair: Pair, people: Codes, left: list[int], right: list[int]) -> float:
     """Return the expected number of rows of the first file that are joined with their own rows of the second."""
-    _, left_of = pair.released.grouped(left)
-    second, right_of = pair.released.grouped(right)
+    _, left_of = pair.released.group_by_columns(left)
+    second, right_of = pair.released.group_by_columns(right)
     records = np.argsort(left_of, kind="stable")
     starts = np.searchsorted(left_of[records], np.arange(int(left_of.max(initial=-1)) + 2))
     fits = _by_person(*fitting(pair.only(left), people[:, left]), len(people))
@@ -269,7 +269,7 @@ def inference(pair: Pair, *, targets: int = 1000, tolerance: float = 0.05, seed:
     generator = np.random.default_rng(seed)
     known = list(pair.quasi_identifiers)
     people = pair.original.low[draw(pair.original.counts, targets, generator)]
-    boxes, owners = pair.released.grouped(known)
+    boxes, owners = pair.released.group_by_columns(known)
     fits = _by_person(*fitting(pair.only(known), people[:, known]), len(people))
     return tuple(
         _guess(pair, column, people[:, column], fits, owners, len(boxes), tolerance) for column in pair.sensitive
@@ -286,8 +286,8 @@ def _guess(
     pair: Pair, column: int, truth: Codes, fits: list[Rows], owners: Rows, boxes: int, tolerance: float
 ) -> Attack:
     axis, values = pair.axes[column], _Values(pair, column)
-    everywhere = int(values.best(values.counted(np.zeros(len(owners), dtype=np.int64)), 1)[0])
-    counted = values.counted(owners)
+    everywhere = int(values.best(values.count_by_group(np.zeros(len(owners), dtype=np.int64)), 1)[0])
+    counted = values.count_by_group(owners)
     by_box = np.where((best := values.best(counted, boxes)) < 0, everywhere, best)
     guesses = np.full(len(truth), everywhere, dtype=np.int64)
     for person, mine in enumerate(fits):
@@ -304,19 +304,19 @@ def _guess(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Counted:
-    """How often each value occurs in each group, ascending by group."""
+class _ValueCounts:
+    """The number of times that each value occurs in each group, ascending by group."""
 
     groups: Rows
     values: Rows
     counts: Floats
 
-    def only(self, groups: Rows) -> _Counted:
+    def only(self, groups: Rows) -> _ValueCounts:
         """Return some groups, taken together."""
         ends = np.searchsorted(self.groups, np.stack([groups, groups + 1]))
         rows = np.concatenate([np.arange(first, last) for first, last in ends.T.tolist()])
         values, inverse = np.unique(self.values[rows], return_inverse=True)
-        return _Counted(
+        return _ValueCounts(
             groups=np.zeros(len(values), dtype=np.int64),
             values=values,
             counts=np.bincount(inverse, weights=self.counts[rows]).astype(np.float64),
@@ -328,21 +328,21 @@ class _Values:
 
     def __init__(self, pair: Pair, column: int) -> None:
         self._places = pair.axes[column].places
-        self._values, self._of = pair.released.grouped([column])
+        self._values, self._of = pair.released.group_by_columns([column])
         self._records = pair.released.counts
         self._middles: Floats | None = None
         if self._places is not None:
             middle = (self._places[self._values.low[:, 0]] + self._places[self._values.high[:, 0]]) / 2
             self._middles = np.nan_to_num(middle, nan=np.inf)
 
-    def counted(self, groups: Rows) -> _Counted:
+    def count_by_group(self, groups: Rows) -> _ValueCounts:
         """Count the values of all released records by group."""
         width = max(len(self._values), 1)
         keys, inverse = np.unique(groups * width + self._of, return_inverse=True)
         counts = np.bincount(inverse, weights=self._records, minlength=len(keys)).astype(np.float64)
-        return _Counted(groups=keys // width, values=keys % width, counts=counts)
+        return _ValueCounts(groups=keys // width, values=keys % width, counts=counts)
 
-    def best(self, counted: _Counted, number: int) -> Rows:
+    def best(self, counted: _ValueCounts, number: int) -> Rows:
         """Return the best guess for every group: the commonest value, of ordered columns the median; -1 for none."""
         group, value, counts = counted.groups, counted.values, counted.counts
         result = np.full(number, -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Attribute disclosure: how well a sensitive value can be guessed from the class of a person."""
+"""Attribute disclosure: the chance of guessing a sensitive value from the class of a person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.tables import Classes, ClassHistogram, tally
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeDisclosure:
-    """How much the classes of a table tell about one sensitive column."""
+    """The information that the classes of a table give about one sensitive column."""
 
     #: Its name.
     column: str
@@ -58,7 +58,7 @@ def attribute_disclosure(classes: Classes) -> tuple[AttributeDisclosure, ...]:
     (0.5, 0.875, 1.0, 4)
     """
     return tuple(
-        _measured(histogram, level, classes.sizes)
+        _measure_level(histogram, level, classes.sizes)
         for histogram in classes.sensitive.values()
         for level in range(_levels(histogram))
     )
@@ -69,7 +69,7 @@ def _levels(histogram: ClassHistogram) -> int:
     return 1 if hierarchy is None else max(hierarchy.height, 1)
 
 
-def _measured(histogram: ClassHistogram, level: int, sizes: Counts) -> AttributeDisclosure:
+def _measure_level(histogram: ClassHistogram, level: int, sizes: Counts) -> AttributeDisclosure:
     owners, codes, counts = _at_level(histogram, level)
     records = int(sizes.sum())
     commonest = np.zeros(len(sizes), dtype=np.int64)

@@ -66,7 +66,7 @@ class ColumnAxis:
         return self.attribute.role
 
     @property
-    def perturbed(self) -> bool:
+    def is_perturbed(self) -> bool:
         """Whether the release holds values that are neither leaves nor generalisations of them."""
         return len(self.labels) > self.leaves
 
@@ -248,9 +248,9 @@ class Boxes:
 
     def only(self, columns: Sequence[int]) -> Boxes:
         """Return the distinct boxes of some columns."""
-        return self.grouped(columns)[0]
+        return self.group_by_columns(columns)[0]
 
-    def grouped(self, columns: Sequence[int]) -> tuple[Boxes, Rows]:
+    def group_by_columns(self, columns: Sequence[int]) -> tuple[Boxes, Rows]:
         """Return the distinct boxes of some columns, and which of them each box lies in."""
         chosen = list(columns)
         low, high = self.low[:, chosen], self.high[:, chosen]

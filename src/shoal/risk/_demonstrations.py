@@ -123,7 +123,7 @@ def _ranges(column: pa.ChunkedArray, group: np.typing.NDArray[np.int64]) -> pa.A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplication:
-    """What k-duplication gives away although it keeps the letter of k-anonymity on *all* columns."""
+    """The information that k-duplication gives away although it meets k-anonymity on *all* columns."""
 
     #: What the release keeps: its smallest class on all columns.
     k: int
@@ -167,7 +167,7 @@ def k_duplication(table: Table, k: int, *, seed: int = 0) -> Duplication:
         high=np.concatenate([pair.original.low, pair.released.low]),
         counts=np.concatenate([pair.original.counts, np.zeros(len(pair.released), dtype=np.int64)]),
     )
-    _, labels = both.grouped(range(len(pair.axes)))
+    _, labels = both.group_by_columns(range(len(pair.axes)))
     before, after = labels[: len(pair.original)], labels[len(pair.original) :]
     owners = pair.original.counts[np.argsort(before)][after]
     return Duplication(

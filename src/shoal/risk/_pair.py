@@ -188,7 +188,7 @@ def candidates(pair: Pair, targets: Codes) -> Counts:
     ``pair`` has only the columns that the intruder knows. Where a column was perturbed nothing fits exactly, and the
     nearest records are taken instead.
     """
-    if not _perturbed(pair):
+    if not _is_perturbed(pair):
         return totals_at(pair.released, targets)
     result = np.zeros(len(targets), dtype=np.int64)
     rows, boxes = _nearest(pair, targets)
@@ -198,16 +198,16 @@ def candidates(pair: Pair, targets: Codes) -> Counts:
 
 def affordable(pair: Pair, targets: int) -> int:
     """Return how many targets can be looked for many times over."""
-    return min(targets, max(50, _MANY // max(len(pair.released), 1))) if _perturbed(pair) else targets
+    return min(targets, max(50, _MANY // max(len(pair.released), 1))) if _is_perturbed(pair) else targets
 
 
 def fitting(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:
     """Return all pairs of a target and a released box that it may be: rows of both."""
-    return _nearest(pair, targets) if _perturbed(pair) else pairs(pair.released, targets)
+    return _nearest(pair, targets) if _is_perturbed(pair) else pairs(pair.released, targets)
 
 
-def _perturbed(pair: Pair) -> bool:
-    return any(axis.perturbed for axis in pair.axes)
+def _is_perturbed(pair: Pair) -> bool:
+    return any(axis.is_perturbed for axis in pair.axes)
 
 
 def _nearest(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:

@@ -20,7 +20,7 @@ from shoal.tables import Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What an intruder achieves who knows this many quasi-identifiers of a person."""
+    """The success of an intruder who knows a given number of quasi-identifiers of a person."""
 
     #: The number of columns known.
     known: int
@@ -100,7 +100,7 @@ def _knowledge(pair: Pair, people: np.typing.NDArray[np.int32], subsets: list[tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowds:
-    """How records hide among those that agree with them in some columns."""
+    """The number of records that agree with each record in some columns."""
 
     #: The records that agree with no other.
     unique: int
@@ -173,7 +173,7 @@ _MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinationRisk:
-    """What an intruder who knows some columns of everybody can do."""
+    """The risk from an intruder who knows some columns of everybody."""
 
     #: The columns that are known.
     columns: tuple[str, ...]

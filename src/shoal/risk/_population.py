@@ -1,4 +1,4 @@
-"""What a sample says about its population: how many are unique there, and how likely records are linked with it."""
+"""Population risk estimated from a sample: population uniques, and the chance that records are linked with them."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ _CELLS, _ROUNDS, _NEAR = 2_000_000, 200, 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLinearRisk:
-    """What a log-linear model says about the unique records of a sample."""
+    """Estimates of a log-linear model for the unique records of a sample."""
 
     #: 1 for main effects (columns taken as independent), 2 for all interactions of two columns.
     effects: int

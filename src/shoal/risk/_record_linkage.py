@@ -29,7 +29,7 @@ CELLS = 1 << 22  # distances held at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLinkage:
-    """How many masked records lead back to their originals."""
+    """The share of masked records that can be linked to their originals."""
 
     #: The number of records.
     records: int
@@ -74,13 +74,13 @@ def record_linkage(original: Table, masked: Table, *, columns: Sequence[str] | N
     compared = [_Compared.of(axis, before[axis.name], after[axis.name]) for axis in pair.axes]
     return RecordLinkage(
         records=before.num_rows,
-        linked=_linked(compared, before.num_rows) / 100,
+        linked=_measure_linked(compared, before.num_rows) / 100,
         guessed=1 / before.num_rows if before.num_rows else 0.0,
         columns=pair.names,
     )
 
 
-def _linked(compared: list[_Compared], records: int) -> float:
+def _measure_linked(compared: list[_Compared], records: int) -> float:
     numeric = [each for each in compared if each.distances is None]
     others = [each for each in compared if each.distances is not None]
     numbers, masked_numbers = _stack([each.original for each in numeric], [each.masked for each in numeric], records)
@@ -183,7 +183,7 @@ def linked_percentage(original: ArrayLike, masked: ArrayLike, *, scale: ArrayLik
     >>> round(linked_percentage([[1.0], [2.0], [9.0]], [[1.5], [1.5], [9.0]]), 2)
     66.67
     """
-    before, after = _paired(original, masked)
+    before, after = _check_matrices(original, masked)
     if len(before) == 0:
         return 0.0
     divisor = _scale(before, scale)
@@ -220,7 +220,7 @@ def linked_percentage_mixed(
     -----
     O(distinct originals * distinct masked records), in blocks.
     """
-    before, after = _paired(original[0], masked[0])
+    before, after = _check_matrices(original[0], masked[0])
     codes, masked_codes = np.asarray(original[1], np.int64), np.asarray(masked[1], np.int64)
     if codes.shape != masked_codes.shape or codes.shape != (len(before), len(distances)):
         raise DataError(
@@ -283,7 +283,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Codes]:
     return ordered[new], which
 
 
-def _paired(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Floats]:
+def _check_matrices(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Floats]:
     """Return two matrices of finite numbers of the same shape, or raise; a single column may be given flat."""
     before, after = np.asarray(original, np.float64), np.asarray(masked, np.float64)
     if before.ndim == 1 and after.ndim == 1:

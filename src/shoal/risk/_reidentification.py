@@ -21,7 +21,7 @@ _BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizes:
-    """How many classes and records have a size in ``[smallest, largest]``; ``largest`` is None for no upper end."""
+    """Counts of classes and records of a size in ``[smallest, largest]``; ``largest`` is None for no upper end."""
 
     smallest: int
     largest: int | None
@@ -31,7 +31,7 @@ class ClassSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reidentification:
-    """How likely an intruder who knows the quasi-identifiers finds a person's record."""
+    """Chances that an intruder who knows the quasi-identifiers finds a person's record."""
 
     #: The size of the table and its number of equivalence classes.
     records: int
@@ -207,7 +207,7 @@ def k_map(released: Table, population: Table, schema: Schema) -> PopulationMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitRisk:
-    """How likely records, persons or households are found."""
+    """Chances that records, persons or households are found."""
 
     #: How many there are.
     number: int
@@ -246,7 +246,7 @@ class PeopleRisk:
     most: int = 1
 
     @property
-    def dominated(self) -> bool:
+    def is_dominated(self) -> bool:
         """Whether one person of several has so many of the records that this alone sets them apart."""
         return 1 < self.persons.number < self.records.number and self.most >= _MANY * self.records.number
 

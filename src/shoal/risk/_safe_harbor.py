@@ -69,7 +69,7 @@ _OLDEST = 90
 
 
 class Verdict(StrEnum):
-    """What looking at a column found; only a person can say that it holds no identifier."""
+    """The verdict on a column; only a person can say that it holds no identifier."""
 
     FOUND = "found"
     DECIDE = "a person must decide"
@@ -78,7 +78,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one released column holds of the identifiers.
+    """The identifiers that one released column holds or may hold.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def safe_harbor(released: Table, schema: Schema) -> tuple[Finding, ...]:
 
 
 def _finding(released: Table, profile: ColumnProfile, schema: Schema) -> Finding:
-    found = list(_found(released, profile, schema))
+    found = list(_find_identifiers(released, profile, schema))
     if not found:
         return Finding(column=profile.name)
     verdict = min((each.verdict for each in found), key=list(Verdict).index)
@@ -128,7 +128,7 @@ def _finding(released: Table, profile: ColumnProfile, schema: Schema) -> Finding
     return Finding(column=profile.name, letters=letters, verdict=verdict, words=words)
 
 
-def _found(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[Finding]:
+def _find_identifiers(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[Finding]:
     name = profile.name
     attribute = next((each for each in schema if each.name == name), None)
     if attribute is not None and attribute.pseudonym:
@@ -146,7 +146,9 @@ def _found(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[
     labels = [label for label in text(tables.distinct_values(released, name)).to_pylist() if label not in (None, "*")]
     if about is not None and about.means == "a person's age":
         yield _age(name, labels)
-    elif _dated(labels, profile, timed=attribute is not None and attribute.kind is Kind.DATE, named=letters == "C"):
+    elif _holds_dates(
+        labels, profile, timed=attribute is not None and attribute.kind is Kind.DATE, named=letters == "C"
+    ):
         yield _date(name, labels)
     elif letters == "B":
         yield _place(name, labels)
@@ -158,7 +160,7 @@ def _found(released: Table, profile: ColumnProfile, schema: Schema) -> Iterator[
         yield Finding(column=name, letters="R", verdict=Verdict.DECIDE, words=words)
 
 
-def _dated(labels: list[str], profile: ColumnProfile, *, timed: bool, named: bool) -> bool:
+def _holds_dates(labels: list[str], profile: ColumnProfile, *, timed: bool, named: bool) -> bool:
     """Return whether released values are dates: declared so, written so, or years in a column named after a time."""
     years = named and all(map(_YEARS.fullmatch, labels))
     return timed or profile.dated or years or any(map(_DATED.match, labels))

@@ -22,7 +22,7 @@ _DISTRACTED = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnContribution:
-    """How much of all scores comes from minimal uniques that hold a column, in [0, 1]; shares do not add up to 1."""
+    """The share of all scores from minimal uniques that hold a column, in [0, 1]; shares do not add up to 1."""
 
     column: str
     share: float
@@ -30,7 +30,7 @@ class ColumnContribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecialUniques:
-    """What makes the records of a table unique.
+    """Minimal sample uniques of a table, and the columns that they consist of.
 
     A *minimal sample unique* of a record is a set of columns on which no other record resembles it, while on each of
     its proper subsets some record does. A record that is unique on few columns is special: it is likely to be unique in
@@ -109,24 +109,24 @@ def special_uniques(table: Table, *, largest: int | None = None, scores: Scores 
     >>> found.by_size, found.scored, found.score
     ((2, 1), 3, 3.0)
     """
-    return summed(record_scores(sample(table), largest=largest, scores=scores))
+    return summarize_scores(record_scores(sample(table), largest=largest, scores=scores))
 
 
-def summed(found: RecordScores) -> SpecialUniques:
+def summarize_scores(scores: RecordScores) -> SpecialUniques:
     """Return the figures of a whole table."""
-    total = float(found.scores.sum())
-    sizes = np.array([chosen.bit_count() for chosen in found.sets.tolist()], dtype=np.int64)
+    total = float(scores.scores.sum())
+    sizes = np.array([chosen.bit_count() for chosen in scores.sets.tolist()], dtype=np.int64)
     parts = [
         ColumnContribution(column=name, share=float(part) / total if total else 0.0)
-        for name, part in zip(found.keys, found.contributions, strict=True)
+        for name, part in zip(scores.keys, scores.contributions, strict=True)
     ]
     return SpecialUniques(
-        records=len(found.scores),
-        scored=int(np.count_nonzero(found.scores)),
-        by_size=tuple(np.bincount(sizes, minlength=len(found.keys) + 1)[1:].tolist()),
+        records=len(scores.scores),
+        scored=int(np.count_nonzero(scores.scores)),
+        by_size=tuple(np.bincount(sizes, minlength=len(scores.keys) + 1)[1:].tolist()),
         score=total,
-        highest=float(found.scores.max(initial=0.0)),
-        intrusions=float(found.intrusions.sum()),
+        highest=float(scores.scores.max(initial=0.0)),
+        intrusions=float(scores.intrusions.sum()),
         columns=tuple(sorted(parts, key=lambda each: (-each.share, each.column))),
     )
 

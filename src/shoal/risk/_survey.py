@@ -1,4 +1,4 @@
-"""The risk of a survey: what sampling weights say about the population that its records were drawn from."""
+"""The risk of a survey, estimated with the sampling weights of its records."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _RISKS = (0.5, 0.2, 0.1, 0.05, 0.01)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyRisk:
-    """How likely an intruder finds the people of a survey in the population, estimated with its sampling weights."""
+    """Chances that an intruder finds the people of a survey in the population, estimated with sampling weights."""
 
     #: The column that says how many people a record stands for.
     weight: str
@@ -132,7 +132,7 @@ def survey_risk_of(data: Sample, weight: str, strata: tuple[str, ...] = ()) -> S
         log_linear=tuple(each for each in fitted if each is not None),
         fewest=float(people.min(initial=np.inf)) if len(people) else 0.0,
         crowds=tuple((k, int(sizes[people < k].sum())) for k in _CROWDS),
-        households=None if data.homes is None else unit_risk(_missed(risks, data.homes)),
+        households=None if data.homes is None else unit_risk(_log_chance_missed(risks, data.homes)),
         members=None if data.homes is None else float(household_risks(risks, data.homes)[data.homes].sum()),
     )
 
@@ -147,10 +147,10 @@ def fractions(data: Sample, strata: tuple[str, ...]) -> Floats:
 
 def household_risks(risks: Floats, homes: Counts) -> Floats:
     """Return the risk of every household: 1 - product over its members of (1 - risk)."""
-    return np.asarray(-np.expm1(_missed(risks, homes)))
+    return np.asarray(-np.expm1(_log_chance_missed(risks, homes)))
 
 
-def _missed(risks: Floats, homes: Counts) -> Floats:
+def _log_chance_missed(risks: Floats, homes: Counts) -> Floats:
     """Return the logarithm of the chance that no member of a household is found, for every household."""
     with np.errstate(divide="ignore"):
         return np.bincount(homes, weights=np.log1p(-risks)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What the data is: roles, kinds, declared domains, missing values, weights and hierarchy rules."""
+"""Schemas: the roles, kinds, declared domains, missing values, weights and hierarchy rules of columns."""
 
 from lazy_loader import attach_stub
 

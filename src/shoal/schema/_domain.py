@@ -1,4 +1,4 @@
-"""What values a column may take: their kind, the domain that is known without the data, and how they are written."""
+"""The values that a column may take: their kind, their declared domain, and the way they are written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INEXACT = (
 
 
 class Kind(StrEnum):
-    """How the values of an attribute relate: names, ordered names, numbers, or days."""
+    """The kind of values of an attribute: names, ordered names, numbers, or days."""
 
     CATEGORICAL = "categorical"
     ORDINAL = "ordinal"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Provenance(StrEnum):
-    """Where a domain or hierarchy came from; differential privacy accepts all but ``INFERRED`` ones.
+    """The origin of a domain or hierarchy; differential privacy accepts all but ``INFERRED`` ones.
 
     ``DECLARED``: a person wrote it. ``PUBLIC``: it is known of all such columns, as the postal codes of a country.
     ``PAID``: an account paid for reading it off the data with differential privacy. ``INFERRED``: it was read off the
@@ -126,7 +126,7 @@ _FORMAT = re.compile(r"(yyyy|mm|dd)([./\- ]?)(yyyy|mm|dd)([./\- ]?)(yyyy|mm|dd)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How values are written where that is not plain; what stands for a missing one, too. All of it is optional.
+    """The notation of values and of missing values, where it is not the plain one. Every field is optional.
 
     Parameters
     ----------

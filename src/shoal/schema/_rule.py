@@ -1,4 +1,4 @@
-"""What every rule kind can do, and what it works on.
+"""The interface of hierarchy rules, and the columns and trees that they work on.
 
 A rule kind is one class: it reads itself from a table of a schema file and writes itself to one, says what is wrong
 with it, explains itself, says where its levels come from, and makes them for the values of a column. Every hierarchy
@@ -31,7 +31,7 @@ TEXT = (Kind.CATEGORICAL, Kind.ORDINAL)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuledColumn:
-    """What a rule is applied to."""
+    """The column that a rule is applied to."""
 
     #: What the schema says of the column.
     name: str
@@ -114,7 +114,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Tree:
-    """What a rule makes of a column: leaves and the nested levels above them.
+    """The result of a rule for a column: leaves and the nested levels above them.
 
     If the last level has one label and holds all values that may occur it is the top; else ``*`` is added above it.
 
@@ -218,7 +218,7 @@ def _frozen(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelsRule(HierarchyRule):
-    """A rule that takes some of the levels that it knows, in their order."""
+    """A rule that takes some of its known levels, in their order."""
 
     known: ClassVar[tuple[str, ...]]
     levels: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the data is: one :class:`Attribute` per column, with its role, kind, domain, missing values and hierarchy."""
+"""Schemas: one :class:`Attribute` per column, with its role, kind, domain, missing values and hierarchy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.schema._rule import HierarchyRule
 
 
 class Role(StrEnum):
-    """What an attribute tells about a person.
+    """The role of an attribute: what it tells about a person.
 
     ``IDENTIFIER`` names a person and is dropped or replaced by a keyed pseudonym. ``PERSON`` says whose record it is,
     in a table that may hold several records of a person, and ``HOUSEHOLD`` to which household (or another group of
@@ -76,7 +76,7 @@ class Role(StrEnum):
 
 
 class Missing(StrEnum):
-    """What a missing value means.
+    """The meaning of a missing value.
 
     ``CATEGORY``: missing is a value of its own; two missing values are alike. ``DROP``: records that miss the
     value are left out of the release and counted. ``REFUSE``: a missing value is an error.
@@ -88,7 +88,7 @@ class Missing(StrEnum):
 
 
 class Outside(StrEnum):
-    """What becomes of a value that is outside the declared domain, or is no number or day where one is declared.
+    """The treatment of values outside the declared domain, or that are no number or day where one is declared.
 
     ``REFUSE``: it is an error. ``CLAMP``: a number or day becomes the nearest bound. ``MISSING``: it counts as missing.
     In place of one of these words stands a declared value that takes all others, such as ``other``.

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class _Origin(StrEnum):
-    """How schema files say where a domain came from; values read off the data have a key of their own."""
+    """The origins of domains as schema files name them; values read off the data have a key of their own."""
 
     DECLARED = "declared"
     PUBLIC = "public"

@@ -1,4 +1,4 @@
-"""Values of a column: as their one canonical text, as numbers and as days, and what a released label says of them."""
+"""Values of a column as canonical text, numbers and days, and the values that a released label stands for."""
 
 from __future__ import annotations
 

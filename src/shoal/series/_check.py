@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shoal.errors import ShoalError, counted
-from shoal.guarantees import CERTIFICATE, Check, Decision, checked, load
+from shoal.guarantees import CERTIFICATE, Check, Decision, load, run_check
 from shoal.kernels import Integers
 from shoal.schema import Role
 from shoal.series._crowds import State
@@ -26,13 +26,13 @@ def check_entries(folder: SeriesFolder) -> list[Check]:
     """
     checks = []
     for entry in folder.entries:
-        checks.append(checked(f"release {entry.number}, files", lambda n=entry.number: _files(folder, n)))  # type: ignore[misc]
-        checks.append(checked(f"release {entry.number}, rows", lambda n=entry.number: _rows(folder, n)))  # type: ignore[misc]
+        checks.append(run_check(f"release {entry.number}, files", lambda n=entry.number: _files(folder, n)))  # type: ignore[misc]
+        checks.append(run_check(f"release {entry.number}, rows", lambda n=entry.number: _rows(folder, n)))  # type: ignore[misc]
     if folder.entries:
-        checks.append(checked("frozen rows", lambda: _frozen(folder)))
-        checks.append(checked("joint crowds", lambda: _crowds(folder)))
+        checks.append(run_check("frozen rows", lambda: _frozen(folder)))
+        checks.append(run_check("joint crowds", lambda: _crowds(folder)))
         for name, least in _diversities(folder).items():
-            checks.append(checked(f"values of `{name}`", lambda n=name, v=least: _values(folder, n, v)))  # type: ignore[misc]
+            checks.append(run_check(f"values of `{name}`", lambda n=name, v=least: _values(folder, n, v)))  # type: ignore[misc]
     return checks
 
 

@@ -1,4 +1,4 @@
-"""Joint crowds: the people whom no sequence of releases tells apart, and how a release divides them."""
+"""Joint crowds of a series: the people whom no sequence of releases tells apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Leavers", "State", "divide_crowds", "joint_crowds", "smallest_crowd"
 
 
 class State(IntEnum):
-    """What a release shows of somebody."""
+    """The state of a person in a release."""
 
     #: A row of this version of the table, in a class.
     SHOWN = 0
@@ -23,7 +23,7 @@ class State(IntEnum):
 
 
 class Leavers(StrEnum):
-    """What becomes of the rows of people who are no longer in the table."""
+    """The treatment of rows of people who are no longer in the table."""
 
     FROZEN = "frozen"
     SUPPRESSED = "suppressed"

@@ -34,7 +34,7 @@ LEAST_SECRET = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseEntry:
-    """What the folder says of one release."""
+    """The entry of one release in the folder of a series."""
 
     #: From 1 on.
     number: int
@@ -87,7 +87,7 @@ class SeriesFolder:
             (staging / SECRET).touch(mode=0o600)
             (staging / SECRET).write_bytes(written)
             said = {"format": "shoal-series", "version": VERSION, "key": key}
-            (staging / DESCRIPTION).write_text(json.dumps(said | {"code": _described(written, said)}) + "\n")
+            (staging / DESCRIPTION).write_text(json.dumps(said | {"code": _authenticate(written, said)}) + "\n")
             (staging / HEAD).write_text(_head(0, ""))
             (staging / LOCK).touch()
 
@@ -107,7 +107,7 @@ class SeriesFolder:
             if not isinstance(said, dict) or said.get("format") != "shoal-series" or said.get("version") != VERSION:
                 raise LedgerUnusable(f"`{path.name}` is not a series folder of version {VERSION}, the only one known.")
             content = {name: value for name, value in said.items() if name != "code"}
-            if not hmac.compare_digest(str(said.get("code")), _described(secret, content)):
+            if not hmac.compare_digest(str(said.get("code")), _authenticate(secret, content)):
                 raise LedgerError(f"the secret of `{path.name}` is that of another series, or its description changed.")
             entries = tuple(_entries(path, secret))
             folder = cls(path=path, key=str(said["key"]), secret=secret, entries=entries)
@@ -146,7 +146,7 @@ class SeriesFolder:
             If another process recorded a release meanwhile; nothing is recorded.
         """
         before = self.entries[-1].code if self.entries else ""
-        with _locked(self.path), _usable(self.path):
+        with _lock_folder(self.path), _usable(self.path):
             if len(SeriesFolder.open(self.path).entries) != len(self.entries):
                 raise LedgerUnusable(
                     f"another release of `{self.path.name}` was recorded meanwhile; nothing was written.",
@@ -181,7 +181,7 @@ class SeriesFolder:
             shutil.copytree(source, staging, dirs_exist_ok=True)
 
     def _compare_with_head(self, expect: str | None) -> None:
-        number, code = _parsed((self.path / HEAD).read_text(), self.path)
+        number, code = _parse_head((self.path / HEAD).read_text(), self.path)
         codes = ["", *(entry.code for entry in self.entries)]
         if number >= len(codes):
             missing = number - len(self.entries)
@@ -192,7 +192,7 @@ class SeriesFolder:
             # a process died between its entry and the head
             write_file(self.path / HEAD, _head(len(self.entries), codes[-1]).encode(), overwrite=True, told=False)
         if expect is not None:
-            number, code = _parsed(expect, self.path)
+            number, code = _parse_head(expect, self.path)
             if number >= len(codes) or codes[number] != code:
                 raise LedgerError(f"`{self.path.name}` is an older copy, or another series: it lacks what you expect.")
 
@@ -213,8 +213,8 @@ def _entries(path: Path, secret: bytes) -> Iterator[ReleaseEntry]:
         yield entry
 
 
-def _described(secret: bytes, said: Mapping[str, object]) -> str:
-    text = json.dumps(said, sort_keys=True)
+def _authenticate(secret: bytes, content: Mapping[str, object]) -> str:
+    text = json.dumps(content, sort_keys=True)
     return hmac.new(secret, b"series " + text.encode(), hashlib.sha256).hexdigest()
 
 
@@ -222,7 +222,7 @@ def _head(number: int, code: str) -> str:
     return f"{number}:{code}\n"
 
 
-def _parsed(text: str, path: Path) -> tuple[int, str]:
+def _parse_head(text: str, path: Path) -> tuple[int, str]:
     number, colon, code = text.strip().partition(":")
     if not colon or not number.isdigit():
         raise LedgerError(f"the head of `{path.name}` is damaged, or not of the form NUMBER:CODE.")
@@ -245,7 +245,7 @@ def _usable(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_folder(path: Path) -> Iterator[None]:
     """Let one process at a time record a release; the lock goes with the process, even if it is killed."""
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""The people of a series: who was shown, in which joint crowd, and by which row."""
+"""The people of a series: the releases, rows and joint crowds in which each was shown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HASH = 16
 
 @dataclass(eq=False)
 class Continuation:
-    """What the next release of a series must know of those before it, and how it is recorded."""
+    """The state of a series that the next release continues from, and the recording of that release."""
 
     folder: SeriesFolder
     promise: SeriesKAnonymity
@@ -51,7 +51,7 @@ class Continuation:
         return self.folder.entries[-1].certificate if self.folder.entries else ""
 
     @cached_property
-    def known(self) -> pa.Table:
+    def known_people(self) -> pa.Table:
         """Everybody whom a release showed, as the last entry has it."""
         if self.folder.entries:
             return self.folder.rows(len(self.folder.entries))

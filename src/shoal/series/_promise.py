@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.exact import FLAG, WHOLE, Arguments, one_of, optional
-from shoal.guarantees import CLASSES, Check, Promise, Requirement, Strength, Words, checked
+from shoal.guarantees import CLASSES, Check, Promise, Requirement, Strength, Words, run_check
 from shoal.series._crowds import Leavers
 from shoal.series._shown import CROWD_LIST, CROWDS
 from shoal.series._steps import Continued
@@ -110,12 +110,12 @@ class SeriesKAnonymity(Requirement):
         )
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
-        outcome = checked(f"{self.name} k = {self.k}", lambda: self._decide(entry, evidence))
+        outcome = run_check(f"{self.name} k = {self.k}", lambda: self._decide(entry, evidence))
         return [replace(outcome, detail=UNCHECKED, shown=False) if outcome.passed else outcome]
 
     def _decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Decide what one release shows: classes of k, and parts of crowds that are empty or large enough."""
-        same, detail = entry.compared(self.promise())
+        same, detail = entry.compare(self.promise())
         if not same:
             return same, detail
         step = evidence.step(Continued)

@@ -98,28 +98,28 @@ class Series:
     @property
     def entries(self) -> tuple[ReleaseEntry, ...]:
         """The releases of the series."""
-        return self._opened().entries
+        return self._open_folder().entries
 
     @property
     def key(self) -> str:
         """The column that says who somebody is."""
-        return self._opened().key
+        return self._open_folder().key
 
     @property
     def head(self) -> str:
         """The number and code of the last entry: write it down elsewhere."""
-        return self._opened().head
+        return self._open_folder().head
 
     def check(self) -> list[Check]:
         """Decide the promise again for all releases together, from all that is recorded."""
-        return check_entries(self._opened())
+        return check_entries(self._open_folder())
 
     def restore(self, number: int, output: str | Path) -> Path:
         """Write a release again, byte for byte as it was recorded."""
-        self._opened().restore(number, Path(output))
+        self._open_folder().restore(number, Path(output))
         return Path(output)
 
-    def promised(self, plan: Plan) -> Plan:
+    def add_promise(self, plan: Plan) -> Plan:
         """Return a plan that promises a series; k is that of its classes unless it says otherwise."""
         if any(isinstance(model, SeriesKAnonymity) for model in plan.models):
             return plan
@@ -128,12 +128,12 @@ class Series:
 
     def continuation(self, plan: Plan, table: Table) -> Continuation:
         """Return what the next release must know, and refuse a plan that cannot continue the series."""
-        folder = self._opened()
+        folder = self._open_folder()
         promise = next(model for model in plan.models if isinstance(model, SeriesKAnonymity))
         problems = Problems()
         for problem in (
-            *_unsupported(plan, folder.key, promise),
-            *(_changed(plan, promise, folder.entries[0]) if folder.entries else ()),
+            *_list_unsupported(plan, folder.key, promise),
+            *(_list_changed_promises(plan, promise, folder.entries[0]) if folder.entries else ()),
             *_exchanged_roles(plan, folder.entries),
         ):
             problems.add(problem)
@@ -143,11 +143,11 @@ class Series:
         problems.raise_as(PlanError)
         return Continuation(folder=folder, promise=promise)
 
-    def _opened(self) -> SeriesFolder:
+    def _open_folder(self) -> SeriesFolder:
         return SeriesFolder.open(self.folder, expect=self.expect)
 
 
-def _unsupported(plan: Plan, key: str, promise: SeriesKAnonymity) -> list[str]:
+def _list_unsupported(plan: Plan, key: str, promise: SeriesKAnonymity) -> list[str]:
     """Return what no release of a series can do."""
     schema = plan.schema
     messages = [
@@ -177,7 +177,7 @@ def _unsupported(plan: Plan, key: str, promise: SeriesKAnonymity) -> list[str]:
     return messages
 
 
-def _changed(plan: Plan, promise: SeriesKAnonymity, first: ReleaseEntry) -> list[str]:
+def _list_changed_promises(plan: Plan, promise: SeriesKAnonymity, first: ReleaseEntry) -> list[str]:
     """Return which promises are not those of the series."""
     messages = []
     if promise.k != first.k:

@@ -152,7 +152,7 @@ class Table:
         """Show the columns, their types and roles, and no value."""
         roles = {} if self.schema is None else {each.name: each.role for each in self.schema}
         rows = [(name, kind, roles.get(name, "")) for name, kind in self.types.items()]
-        return notebook.shown(f"{self.source}", ("column", "type", "role"), rows)
+        return notebook.render_table(f"{self.source}", ("column", "type", "role"), rows)
 
 
 def numbered(table: Table) -> Table:

@@ -21,7 +21,7 @@ Input = TypeVar("Input")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit found."""
+    """The result of an audit."""
 
     #: The mechanism is not (epsilon', delta)-differentially private for any epsilon' < epsilon, with ``confidence``.
     epsilon: float

@@ -1,4 +1,4 @@
-"""What a release is still good for: distributions, associations, counts, and models learned from it.
+"""Utility of a release: distributions, associations, counting queries, and models learned from it.
 
 A released value that covers several leaves of its column (see :class:`shoal.risk.Pair`) is read as any of them with the
 same chance: ``[20, 25)`` is one fifth each of the ages 20 to 24, ``*`` is every value of the domain alike. Columns of

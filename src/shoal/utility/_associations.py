@@ -1,4 +1,4 @@
-"""How columns go together, before and after: associations of all pairs, and two columns as a heat map shows them."""
+"""Associations of columns before and after: measures of all pairs, and the counts of a heat map of two columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shoal.errors import ParameterError
 from shoal.kernels import Floats
 from shoal.risk import Boxes, ColumnAxis, Pair
-from shoal.utility._distributions import Group, grouped, leaf_shares
+from shoal.utility._distributions import Group, group_labels, leaf_shares
 
 Square = tuple[tuple[float | None, ...], ...]
 
@@ -103,7 +103,7 @@ def contingency(boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> dict[tuple
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spread:
-    """One column: the distinct ranges, which of them each box has, and how each is spread over groups."""
+    """One column: its distinct ranges, the range of every box, and the spread of every range over groups."""
 
     of: npt.NDArray[np.int64]
     shares: Floats
@@ -113,7 +113,7 @@ class _Spread:
         number = int(group.max(initial=0)) + 1
         if np.array_equal(boxes.low[:, column], boxes.high[:, column]):
             return cls(group[boxes.low[:, column]], np.eye(number))
-        distinct, of = boxes.grouped([column])
+        distinct, of = boxes.group_by_columns([column])
         marks = np.zeros((len(group) + 1, number))
         marks[np.arange(1, len(group) + 1), group] = 1
         running = np.cumsum(marks, axis=0)
@@ -235,7 +235,7 @@ def cross_table(pair: Pair, first: str, second: str) -> CrossTable:
 def _shown_groups(pair: Pair, column: int) -> list[Group]:
     axis = pair.axes[column]
     both = leaf_shares(pair.original, column, axis) + leaf_shares(pair.released, column, axis)
-    return grouped(axis, both, _MOST)
+    return group_labels(axis, both, _MOST)
 
 
 def _numbers(axis: ColumnAxis, groups: list[Group]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

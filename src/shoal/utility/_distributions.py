@@ -52,7 +52,7 @@ class LevelDistribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How far the distribution of one column moved; each figure is 0 for no change and 1 for the worst."""
+    """The change of the distribution of one column; each figure is 0 for no change and 1 for the worst."""
 
     #: Its name.
     column: str
@@ -136,7 +136,7 @@ def _bins(axis: ColumnAxis, before: Floats, after: Floats) -> tuple[Bin, ...]:
             title=group.title,
         )
         # the commonest of the original: pictures of several releases of a table then show the same values
-        for group in grouped(axis, before + after * 1e-6, _BINS)
+        for group in group_labels(axis, before + after * 1e-6, _BINS)
     )
 
 
@@ -148,7 +148,7 @@ def _at_level(pair: Pair, column: int, before: Floats) -> LevelDistribution | No
     """Count originals and released values in the finest groups that nearly all released values keep to."""
     axis, boxes = pair.axes[column], pair.released
     low, high = boxes.low[:, column], boxes.high[:, column]
-    if axis.perturbed or not boxes.records or not (low < high).any():
+    if axis.is_perturbed or not boxes.records or not (low < high).any():
         return None
     groups = _level(axis, low, high, boxes.counts) if axis.hierarchy is not None else _chains(axis, low, high)
     if groups is None:
@@ -182,7 +182,7 @@ _COARSER = "coarser than this"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Groups:
-    """The group of every leaf, ascending, and what the groups are called."""
+    """The group of every leaf, ascending, and the labels of the groups."""
 
     of: npt.NDArray[np.int64]
     titles: tuple[str | None, ...] | None = None
@@ -234,7 +234,7 @@ def coverage(pair: Pair) -> float | None:
     0.5
     """
     columns = list(pair.quasi_identifiers)
-    if any(pair.axes[column].perturbed for column in columns):
+    if any(pair.axes[column].is_perturbed for column in columns):
         return None
     others = np.maximum([pair.axes[column].leaves - 1 for column in columns], 1)
     widths = (pair.released.high[:, columns] - pair.released.low[:, columns]) / others
@@ -298,19 +298,19 @@ def round_edges(numbers: Floats, weights: Floats, most: int) -> Floats | None:
     return edges if told_apart and edges[0] <= low and edges[-1] > high else None
 
 
-def grouped(axis: ColumnAxis, shares: Floats, most: int) -> list[Group]:
+def group_labels(axis: ColumnAxis, shares: Floats, most: int) -> list[Group]:
     """Put the labels of a column into at most about ``most`` groups and one of missing values.
 
     ``shares`` say how much each label counts: where values have no order, the commonest get groups of their own.
     """
     missing = np.array([position for position, label in enumerate(axis.labels) if label is None], dtype=np.int64)
     known = np.array([position for position, label in enumerate(axis.labels) if label is not None], dtype=np.int64)
-    found = _common(known, shares, most) if axis.places is None else _ordered(axis, known, shares, most)
+    found = _common(known, shares, most) if axis.places is None else _group_ordered_labels(axis, known, shares, most)
     end = found[-1].place + 1 if found else 0
     return [*found, Group(labels=missing, place=end)] if len(missing) else found
 
 
-def _ordered(axis: ColumnAxis, known: npt.NDArray[np.int64], shares: Floats, most: int) -> list[Group]:
+def _group_ordered_labels(axis: ColumnAxis, known: npt.NDArray[np.int64], shares: Floats, most: int) -> list[Group]:
     """Cut the values in their order: one group each where there are few, else bins."""
     assert axis.places is not None  # noqa: S101 - asked for ordered columns only
     known = known[np.isfinite(axis.places[known])]

@@ -23,7 +23,7 @@ MODELS = ("tree", "linear", "boosting")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """How well one kind of model predicts a column of held-out original records."""
+    """The accuracy with which one kind of model predicts a column of held-out original records."""
 
     #: The column.
     target: str
@@ -109,7 +109,7 @@ class _Examples:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Lesson:
-    """What to predict from what."""
+    """A learning task: a target column and its features."""
 
     column: int
     inputs: tuple[int, ...]
@@ -163,7 +163,7 @@ def _score(task: _Lesson, model: str, train: _Examples, test: _Examples, seed: i
         guess = np.full(len(test.target), train.target[0] if len(train.target) else np.nan)
     else:
         learner = _learner(model, len(train.target), seed, regression=task.regression)
-        guess = fitted(learner, train.features, train.target).predict(test.features)
+        guess = fit_learner(learner, train.features, train.target).predict(test.features)
     return _quality(task, guess, test.target)
 
 
@@ -207,7 +207,7 @@ Classifier = Literal["tree", "logistic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propensity:
-    """How well original and released records can be told apart."""
+    """The accuracy with which a model tells original from released records."""
 
     #: The classifier.
     model: str
@@ -265,7 +265,7 @@ def propensity(
 
 
 def _pmse(model: str, features: Floats, labels: Floats, seed: int) -> float:
-    classifier = fitted(_classifier(model, len(labels), seed), features, labels)
+    classifier = fit_learner(_classifier(model, len(labels), seed), features, labels)
     probabilities = classifier.predict_proba(features)[:, 1]
     return float(np.square(probabilities - labels.mean()).mean())
 
@@ -293,7 +293,7 @@ def require_learn() -> None:
         raise MissingExtraError("scikit-learn", extra="learn") from None
 
 
-def fitted(learner: Any, features: Floats, target: Floats) -> Any:
+def fit_learner(learner: Any, features: Floats, target: Floats) -> Any:
     """Train a model on one processor: on tables of this size threads cost more than they save."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

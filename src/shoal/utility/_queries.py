@@ -1,4 +1,4 @@
-"""Random range-count queries: how wrong is "how many people are between ... and ..." on the release?"""
+"""Errors of random range-count queries ("how many people are between ... and ...") on a release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoal.risk import Boxes, Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryError:
-    """How wrong random counts are on a release."""
+    """The errors of random counts on a release."""
 
     #: How many were asked.
     queries: int
@@ -77,7 +77,7 @@ class _Counter:
         self._counts = boxes.counts.astype(np.float32)
         self._columns = []
         for column in range(boxes.low.shape[1]):
-            distinct, of = boxes.grouped([column])
+            distinct, of = boxes.group_by_columns([column])
             self._columns.append((distinct, of.astype(np.int32)))
 
     def count(self, columns: list[int], ranges: list[tuple[int, int]]) -> float:

@@ -15,7 +15,7 @@ from shoal.utility._queries import QueryError, query_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usefulness:
-    """What a release is still good for.
+    """All measures of utility of one release.
 
     Parameters
     ----------

@@ -406,7 +406,7 @@ def check_links(evidence: Evidence) -> list[Check]:
     linked = [data for data in certificate.tables if data.class_column is not None]
     checks = []
     if linked:
-        first, *others = (evidence.tallied(data, [str(data.class_column)]) for data in linked)
+        first, *others = (evidence.tally_labels(data, [str(data.class_column)]) for data in linked)
         same = all(sizes == first for sizes in others)
         detail = f"the same {len(first):,} classes in {len(linked)} tables" if same else "classes differ between tables"
         checks.append(Check(subject="class link", passed=same and len(linked) > 1, detail=detail))

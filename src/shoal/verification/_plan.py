@@ -10,7 +10,7 @@ from fractions import Fraction
 from shoal import schema
 from shoal.errors import counted, quoted
 from shoal.exact import fraction
-from shoal.guarantees import Certificate, Check, Column, Counted, Data, Decision, Evidence, checked, column
+from shoal.guarantees import Certificate, Check, Column, Counted, Data, Decision, Evidence, column, run_check
 from shoal.methods import Method, policy_entry, rehearsal_entry
 from shoal.methods.classes import Bucketized
 from shoal.plan import Plan
@@ -40,7 +40,7 @@ def check_plan(evidence: Evidence) -> list[Check]:
         "measures": lambda: _measures(plan.method, evidence),
         "randomness": lambda: check_randomness(evidence),
     }
-    found = [checked(subject, decide) for subject, decide in parts.items()]
+    found = [run_check(subject, decide) for subject, decide in parts.items()]
     return [check for check in found if check.detail != NOTHING]
 
 
@@ -168,7 +168,7 @@ def _account(plan: Plan, certificate: Certificate) -> Decision:
     stated = certificate.account
     if stated is None:
         return True, NOTHING
-    cost = None if plan.cost is None else plan.cost.counted(stated.neighbours)
+    cost = None if plan.cost is None else plan.cost.convert_neighbours(stated.neighbours)
     if cost is None:
         return False, "an account that counts such neighbours cannot count what plan.toml promises"
     paid, spent, budget = (
@@ -177,7 +177,7 @@ def _account(plan: Plan, certificate: Certificate) -> Decision:
     )
     owed = (cost.epsilon, cost.delta, Fraction(0))
     if stated.budget.rho is not None:
-        rho, beta = cost.concentrated
+        rho, beta = cost.rho_and_beta
         owed = (Fraction(0), beta, rho)
     if any(not least <= part < least + unit for part, least, unit in zip(paid, owed, _UNITS, strict=True)):
         return False, "the account did not pay what the release costs"
@@ -191,7 +191,7 @@ def _measures(method: Method, evidence: Evidence) -> Decision:
     certificate = evidence.certificate
     if certificate.measures and method.capabilities.private_promise is None:
         return False, "there are measures, which would compare the release with the original table"
-    columns = [name for step in evidence.taken for name in step.named_columns]
+    columns = [name for step in evidence.all_steps for name in step.named_columns]
     known = {name.format(column=column) for name in method.capabilities.measures for column in [*columns, None]}
     if not known.issuperset(certificate.measures):
         return False, f"there are measures that method `{method.name}` does not state"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from shoal.errors import VerificationError, counted
 from shoal.folder import ReleaseFolder
-from shoal.guarantees import CERTIFICATE, Check, Decision, checked
+from shoal.guarantees import CERTIFICATE, Check, Decision, run_check
 from shoal.kernels import Integers
 from shoal.schema import Role
 from shoal.series import (
@@ -91,11 +91,11 @@ def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
     ``after`` are the earlier releases, in any order; they are put in the order of their numbers.
     """
     members = [_Member(ReleaseFolder(path)) for path in (*after, folder)]
-    numbers = checked("series, order", lambda: _order(members))
+    numbers = run_check("series, order", lambda: _order(members))
     if not numbers.passed:
         return [numbers]
     members.sort(key=lambda member: member.step.release)
-    found = [numbers, checked("series, roles", lambda: _roles(members))]
+    found = [numbers, run_check("series, roles", lambda: _roles(members))]
     for before, now in zip([None, *members[:-1]], members, strict=True):
         parts: dict[str, Callable[[], Decision]] = {
             "rows": partial(_rows, now),
@@ -104,7 +104,7 @@ def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
         }
         if before is not None:
             parts |= {"parents": partial(_parents, before, now), "frozen rows": partial(_frozen, before, now)}
-        found += [checked(f"series, release {now.step.release}, {part}", decide) for part, decide in parts.items()]
+        found += [run_check(f"series, release {now.step.release}, {part}", decide) for part, decide in parts.items()]
     failed = any(not check.passed for check in found)
     if not failed:
         found.append(_overlap(members[-2], members[-1]))

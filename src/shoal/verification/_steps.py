@@ -12,17 +12,17 @@ from shoal.guarantees import (
     Event,
     Evidence,
     budget,
-    checked,
     mismatch,
     randomness,
+    run_check,
     without_randomness,
 )
 
 
 def check_grammar(evidence: Evidence) -> Decision:
     """Compare which steps were taken, their order, and the fields that the plan decides, with the method's grammar."""
-    problem = mismatch(evidence.plan.method.expected_steps(evidence.plan), evidence.taken)
-    return problem is None, problem or f"{len(evidence.taken)} steps, each with a matching description"
+    problem = mismatch(evidence.plan.method.expected_steps(evidence.plan), evidence.all_steps)
+    return problem is None, problem or f"{len(evidence.all_steps)} steps, each with a matching description"
 
 
 def _step(step: Event, evidence: Evidence) -> Decision:
@@ -32,9 +32,9 @@ def _step(step: Event, evidence: Evidence) -> Decision:
 
 def check_budget(evidence: Evidence) -> Decision:
     """Compare the budget with what the steps spend."""
-    spent, said = budget(evidence.taken), evidence.certificate.budget
+    spent, said = budget(evidence.all_steps), evidence.certificate.budget
     stated = (Fraction(0), Fraction(0)) if said is None else (Fraction(said.epsilon), Fraction(said.delta))
-    if stated != (spent.epsilon, spent.delta) or any(min(step.epsilon, step.delta) < 0 for step in evidence.taken):
+    if stated != (spent.epsilon, spent.delta) or any(min(step.epsilon, step.delta) < 0 for step in evidence.all_steps):
         return False, "not what the steps spend in total"
     if not any(stated):
         return True, "nothing is spent"
@@ -44,7 +44,7 @@ def check_budget(evidence: Evidence) -> Decision:
 def check_randomness(evidence: Evidence) -> Decision:
     """Compare where random numbers came from with whether a step draws any."""
     stated = evidence.certificate.randomness
-    if any(step.draws for step in evidence.taken):
+    if any(step.draws for step in evidence.all_steps):
         possible = [CRYPTOGRAPHIC, randomness(cryptographic=False)]
     else:
         possible = [without_randomness(key=False), without_randomness(key=True)]
@@ -54,7 +54,7 @@ def check_randomness(evidence: Evidence) -> Decision:
 
 def check_steps(evidence: Evidence) -> Iterator[Check]:
     """Return a check of each step that the files show something of."""
-    for step in evidence.taken:
-        check = checked(f"step {step.name}", lambda step=step: _step(step, evidence))  # type: ignore[misc]
+    for step in evidence.all_steps:
+        check = run_check(f"step {step.name}", lambda step=step: _step(step, evidence))  # type: ignore[misc]
         if check.detail:
             yield check

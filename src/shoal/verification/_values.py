@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from shoal import tables
 from shoal.errors import quoted
-from shoal.guarantees import Check, Data, Evidence, Kept, checked
+from shoal.guarantees import Check, Data, Evidence, Kept, run_check
 from shoal.hierarchies import TOP, LabelLevels, label_levels
 from shoal.methods.recode import Aggregated, Generalized
 from shoal.methods.truthful import TablesTrimmed
@@ -44,7 +44,7 @@ def check_values(evidence: Evidence) -> list[Check]:
                 return False, f"`{data.class_column}` does not number the classes from 1 on"
         return True, f"of {number} columns, each as the plan allows"
 
-    checks = [checked("values", decide)]
+    checks = [run_check("values", decide)]
     if checks[0].passed and open_columns:
         names = quoted(dict.fromkeys(open_columns))
         checks.append(Check(subject=f"values of {names}", passed=True, detail=OPEN, shown=False))
@@ -88,7 +88,7 @@ class _ReleasedColumn:
             return False
         if self.attribute.role.names_someone:
             return is_text(present.type) and all(map(_PSEUDONYM.fullmatch, present.to_pylist()))
-        step = next((each for each in reversed(self.evidence.taken) if each.kept_of(self.name) is not None), None)
+        step = next((each for each in reversed(self.evidence.all_steps) if each.kept_of(self.name) is not None), None)
         kept: Kept = "value" if step is None else step.kept_of(self.name) or "value"
         if kept in ("value", "typical") and not is_text(present.type):
             return self._are_inside(present, whole_domain=kept == "value")
@@ -179,7 +179,7 @@ class _ReleasedColumn:
         """Return the one level that the steps give the column in this table; None where there may be several."""
         found: set[int] = set()
         names = {column.name for column in self.data.columns}
-        for step in self.evidence.taken:
+        for step in self.evidence.all_steps:
             if isinstance(step, Generalized) and self.name in step.columns:
                 if not step.levels:
                     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import tables
-from shoal.copying import PrivateCopy, inspected, private_copy
+from shoal.copying import PrivateCopy, inspect_release, private_copy
 from shoal.errors import InputError, ShoalError, Undecided, VerificationError, counted, lacking, quoted, says_nothing
 from shoal.estimation import refuse_drawn_records
 from shoal.folder import PLAN, ReleaseFolder
@@ -26,7 +26,7 @@ from shoal.guarantees import (
     PromiseEntry,
     Strength,
     Verification,
-    checked,
+    run_check,
 )
 from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.methods import promises
@@ -109,7 +109,7 @@ def verify(
             raise InputError(f"there is no release folder `{folder.name}`")
         site = tables.site_of_session(spark)
         # what lies on a cluster is read there, by its name
-        with (private_copy if site.session is None else inspected)(folder) as copy:
+        with (private_copy if site.session is None else inspect_release)(folder) as copy:
             checks = [
                 *_checks(copy, rendered=rendered, any_size=any_size, site=site),
                 check_signature(copy.folder, public),
@@ -220,7 +220,7 @@ def _checks(copy: PrivateCopy, *, rendered: bool, any_size: bool, site: Site) ->
             taken = release.steps
         except VerificationError as error:
             return [*checks, Check(subject="steps", passed=False, detail="; ".join(error.problems))]
-        evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan, taken=taken)
+        evidence = Evidence(folder=folder, certificate=certificate, tables=opened, plan=plan, all_steps=taken)
         checks.extend(_check_content(evidence, release, rendered=rendered))
     return checks
 
@@ -294,7 +294,7 @@ def _check_promise(entry: PromiseEntry, evidence: Evidence) -> list[Check]:
 
 def _rests_on_word(entry: PromiseEntry, evidence: Evidence) -> bool:
     """Return whether a promise depends on random numbers, or on persons whom the release does not show."""
-    drawn = entry.strength is not Strength.SYNTACTIC and any(step.draws for step in evidence.taken)
+    drawn = entry.strength is not Strength.SYNTACTIC and any(step.draws for step in evidence.all_steps)
     return drawn or (entry.unit == "person" and not evidence.plan.method.linked)
 
 
@@ -340,7 +340,7 @@ def _on_trust(evidence: Evidence) -> list[Check]:
         found["records left out"] = "their number"
     if evidence.steps(Aggregated):
         found["levels"] = "at which level columns were before their values became aggregates"
-    if any(step.hides_classes for step in evidence.taken):
+    if any(step.hides_classes for step in evidence.all_steps):
         found["classes"] = "how many there are and how large, as far as the release does not show them"
     if not certificate.randomness.startswith(NO_RANDOMNESS):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
@@ -407,7 +407,7 @@ def verify_masked(path: str | Path) -> Verification:
     except UnicodeDecodeError:
         raise VerificationError("this is not a record of a masked file as Shoal writes it") from None
     checks = [Check(subject=place.name, passed=True, detail="a record as Shoal writes it")]
-    checks.append(checked(record.file, lambda: _file(place, record)))
+    checks.append(run_check(record.file, lambda: _file(place, record)))
     if checks[-1].passed:
         checks += _content(place.with_name(record.file), record)
     return Verification(folder=path, checks=tuple(checks), masked=True)
@@ -438,7 +438,7 @@ def _content(file: Path, record: MaskingRecord) -> list[Check]:
         return [*found, Check(subject="steps", passed=False, detail="there are none")]
     for number, entry in enumerate(record.steps):
         later = record.steps[number + 1 :]
-        found.append(checked(f"step {number + 1}, {entry.step}", lambda e=entry, s=later: _step(table, e, s)))  # type: ignore[misc]
+        found.append(run_check(f"step {number + 1}, {entry.step}", lambda e=entry, s=later: _step(table, e, s)))  # type: ignore[misc]
     word = "that they were made from the original ones as the steps say"
     return [*found, Check(subject="values", passed=True, detail=word, shown=False)]
 

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import tables
-from shoal.comparison._evaluate import joined
+from shoal.comparison._evaluate import join_by_class
 from shoal.methods.base import Part
 from shoal.risk import UNIT, Pair, linkage
 
@@ -27,7 +27,7 @@ def _parts(people: int, classes: int) -> tuple[Part, Part]:
 
 
 def test_small_classes_are_joined_whole() -> None:
-    found = joined(*_parts(40, 10))
+    found = join_by_class(*_parts(40, 10))
     rows = found.table.to_arrow()
     assert found.separated
     assert rows.num_rows == 40 * 4
@@ -37,7 +37,7 @@ def test_small_classes_are_joined_whole() -> None:
 
 
 def test_everybody_of_a_large_class_gets_values_in_their_shares() -> None:
-    rows = joined(*_parts(1000, 2), rows=20_000).table.to_arrow()
+    rows = join_by_class(*_parts(1000, 2), rows=20_000).table.to_arrow()
     assert rows.num_rows == 20_000
     assert Counter(rows["age"].to_pylist()) == dict.fromkeys(range(1000), 20)
     assert set(rows["shoal: stands for"].to_pylist()) == {25.0}
@@ -58,7 +58,7 @@ def test_candidates_are_as_many_as_the_class_whether_or_not_all_are_drawn(rows: 
     )
     people, values = (part.table.to_arrow() for part in parts)
     original = shoal.read(pa.table({"age": people["age"], "illness": values["illness"]})).with_schema(schema)
-    candidates, shares = joined(*parts, rows=rows).pairs(Pair.of(original, original))
+    candidates, shares = join_by_class(*parts, rows=rows).pairs(Pair.of(original, original))
     assert linkage(candidates)[-1].linked == pytest.approx(1 / 100)
     assert candidates.released.records == pytest.approx(400 * 100)
     assert shares.released.only([0]).counts == pytest.approx(UNIT, rel=1e-5), "everybody counts once"

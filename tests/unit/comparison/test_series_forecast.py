@@ -6,7 +6,7 @@ import pytest
 from tests.unit.series.conftest import crowd_of, table_of
 
 import shoal
-from shoal.comparison import advised
+from shoal.comparison import choose_forecast
 from shoal.errors import ParameterError
 
 
@@ -18,7 +18,7 @@ def test_larger_classes_lose_more_and_leave_fewer_stale() -> None:
     assert small.loss[0] < large.loss[0]
     assert small.stale[2] > large.stale[2]
     assert small.alone[0] is None
-    chosen = advised(found)
+    chosen = choose_forecast(found)
     assert chosen is None or chosen.stale[1] + chosen.hidden[1] <= 0.05
 
 
@@ -26,7 +26,7 @@ def test_nothing_is_stale_where_nobody_leaves() -> None:
     table = table_of(crowd_of(60))
     (found,) = shoal.forecast_series(table, key="id", k=2, releases=2, leavers=0, sizes=(2,))
     assert found.stale == (0, 0)
-    assert advised([found]) == found
+    assert choose_forecast([found]) == found
 
 
 def test_a_key_that_the_schema_releases_is_refused() -> None:

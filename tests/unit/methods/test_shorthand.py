@@ -11,7 +11,7 @@ import shoal
 from shoal import methods
 from shoal.cli._anonymize import anonymize
 from shoal.comparison import Grid
-from shoal.exact import described
+from shoal.exact import describe_parameters
 from shoal.methods import promises
 from shoal.methods.shorthand import SHORT, asked_in_short, by_column, in_short, short_of
 
@@ -71,9 +71,9 @@ def test_every_parameter_is_described() -> None:
     kinds = [methods.by_name(name) for name in methods.names()] + [promises.kind(name) for name in promises.names()]
     known = {"whole", "number", "choice", "column", "columns", "flag", "text", "structure"}
     for kind in kinds:
-        for parameter in described(kind):
+        for parameter in describe_parameters(kind):
             assert parameter.expected.kind in known, f"{parameter.name} of {kind.__name__}"
-    (limit,) = (each for each in described(shoal.Generalize) if each.name == "suppression_limit")
+    (limit,) = (each for each in describe_parameters(shoal.Generalize) if each.name == "suppression_limit")
     assert limit.expected.bounds == ("0", "1")
 
 

@@ -253,7 +253,7 @@ def test_replacing_is_bounded_by_twice_the_loss_of_removing() -> None:
     """The worst pair of the lemma: removing flips one bit of the answer, adding flips another."""
     before, after = randomized_response((0, 0), 0.7), randomized_response((1, 1), 0.7)
     worst = max(math.log(before[each] / after[each]) for each in before)
-    cost = Cost(epsilon=Fraction(7, 10), neighbours=Neighbours.ADD_REMOVE).counted(Neighbours.REPLACE)
+    cost = Cost(epsilon=Fraction(7, 10), neighbours=Neighbours.ADD_REMOVE).convert_neighbours(Neighbours.REPLACE)
     assert cost is not None
     assert worst == pytest.approx(float(cost.epsilon))
 

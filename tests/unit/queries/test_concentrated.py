@@ -229,7 +229,7 @@ def test_what_a_release_costs_in_rho_is_what_its_certified_steps_add_up_to() -> 
         assert cost is not None
         (composed,) = (step for step in release.guarantee.events if type(step).name == "composed")
         assert composed.to_json()["rho"]
-        assert Fraction(str(composed.to_json()["rho"])) <= cost.concentrated[0]
+        assert Fraction(str(composed.to_json()["rho"])) <= cost.rho_and_beta[0]
 
 
 @pytest.mark.parametrize("chosen", [(), ({"sex": 0, "age": 0},)])
@@ -245,18 +245,18 @@ def test_a_plan_with_other_pairs_than_the_rule_gives_costs_what_it_spends(chosen
 
 def test_a_release_costs_no_more_in_rho_than_its_epsilon_says() -> None:
     trees = shoal.Truthful(scheme="multi-dimensional")
-    assert release_cost("1", "1e-6", trees).concentrated == (
+    assert release_cost("1", "1e-6", trees).rho_and_beta == (
         Fraction(1, 25) / 8 + Fraction(16, 25) / 2,
         Fraction(1, 10**6),
     )
     fixed = shoal.Truthful(levels={"sex": 0, "age": 0})
-    assert release_cost("1", "1e-6", fixed).concentrated[0] == Fraction(1, 2)
+    assert release_cost("1", "1e-6", fixed).rho_and_beta[0] == Fraction(1, 2)
     uneven = shoal.Truthful(score="discernibility")
-    assert release_cost("1", "1e-6", uneven).concentrated[0] == (Fraction(1, 50) ** 2 + Fraction(49, 50) ** 2) / 2
+    assert release_cost("1", "1e-6", uneven).rho_and_beta[0] == (Fraction(1, 50) ** 2 + Fraction(49, 50) ** 2) / 2
     # groups of records: no proof of beta, so what follows from epsilon and delta
     of_two = release_cost("1", "1e-6", shoal.TruthfulTables(), records_per_person=2)
     assert of_two.rho is None
-    assert release_cost("1", "1e-6", shoal.TruthfulTables()).counted(Neighbours.REPLACE).rho is None  # type: ignore[union-attr]
+    assert release_cost("1", "1e-6", shoal.TruthfulTables()).convert_neighbours(Neighbours.REPLACE).rho is None  # type: ignore[union-attr]
 
 
 def test_loss_distributions_do_not_add_up_where_questions_depend_on_answers() -> None:

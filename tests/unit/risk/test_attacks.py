@@ -17,7 +17,7 @@ import shoal
 from reference.risk import boxes, holds, only, pair_of, points
 from shoal.errors import ParameterError
 from shoal.risk import Attack, Attacks, Pair, Rate, attack, inference, linkability, singling_out
-from shoal.risk._attacks import _joined
+from shoal.risk._attacks import _count_right_joins
 from shoal.schema import Role
 
 
@@ -125,7 +125,7 @@ def test_rows_are_joined_by_the_records_that_connect_them(people: list, released
         # equal people are the same to the intruder, so count each by the chance that it is among the best
         expected += (people.index(person) in best) / len(best)
     targets = pair.original.low.repeat(pair.original.counts, axis=0)
-    assert _joined(pair, targets, [0], [1]) == pytest.approx(expected)
+    assert _count_right_joins(pair, targets, [0], [1]) == pytest.approx(expected)
 
 
 def test_unique_records_tell_which_rows_belong_together() -> None:

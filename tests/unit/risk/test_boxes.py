@@ -50,7 +50,7 @@ def test_a_released_number_covers(released: str | None, expected: tuple[int, int
 def test_values_that_only_the_release_has_are_values_of_their_own() -> None:
     found = cover(_axis(AGE, AGES), ("22.5", "20", "many", "1e3"))
     assert _ranges(found) == [(5, 5), (0, 0), (6, 6), (7, 7)]
-    assert found.axis.perturbed
+    assert found.axis.is_perturbed
     assert found.axis.labels[5:] == ("22.5", "many", "1e3")
     assert found.axis.places is not None
     assert found.axis.places[[5, 7]].tolist() == [22.5, 1000.0]

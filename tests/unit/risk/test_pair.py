@@ -44,7 +44,7 @@ def test_quasi_identifiers_come_first_and_identifiers_not_at_all(people: shoal.T
 
 def test_a_table_released_as_it_is_holds_the_same_points(people: shoal.Table) -> None:
     pair = Pair.of(people, people)
-    assert not any(axis.perturbed for axis in pair.axes)
+    assert not any(axis.is_perturbed for axis in pair.axes)
     before, after = (
         sorted(zip(map(tuple, boxes.low.tolist()), boxes.counts.tolist(), strict=True))
         for boxes in (pair.original, pair.released)

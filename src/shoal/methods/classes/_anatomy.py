@@ -28,7 +28,7 @@ Grouping = Literal["quasi-identifiers", "confidential"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anatomy(BlockMethod):
-    """Release all values as they are, in two tables: who is in which class, and what values a class has.
+    """Release all values as they are, in two tables: the class of every record, and the values of every class.
 
     Parameters
     ----------

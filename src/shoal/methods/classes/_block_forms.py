@@ -1,4 +1,4 @@
-"""Release forms of classes that executors made block by block: what they make of a class, and what the driver releases.
+"""Release forms of classes that executors made block by block: their part, and that of the driver.
 
 They say what the forms in memory say (`_forms`), of classes of which the driver knows sizes and histograms alone.
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockBuckets:
-    """What became buckets, and how close all of them together are to be."""
+    """The columns that became buckets, and the closeness that all of them together must have."""
 
     event: Bucketized
     joint: MultiplicativeCloseness
@@ -74,7 +74,7 @@ class BlockBuckets:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRun(ReleasedColumns):
-    """What the driver knows of classes that executors made."""
+    """The classes that executors made, as the driver knows them."""
 
     plan: Plan
     method: BlockMethod
@@ -132,7 +132,7 @@ class BlockRun(ReleasedColumns):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockForm(ABC):
-    """What executors make of the classes of a block, and how the driver releases it."""
+    """The interface of release forms whose classes executors make block by block."""
 
     #: The quasi-identifiers, on the scale of all blocks.
     columns: tuple[BlockColumn, ...]

@@ -1,4 +1,4 @@
-"""What executors do with a block: put its records into classes, and say what stands for each and what that loses.
+"""The task of an executor: put the records of a block into classes, with their typical values and losses.
 
 Whatever depends on all records (means, deviations, how often every value occurs) was counted before; so the distances
 of two records are the same in a block as in the whole table.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRecords:
-    """The records of one block, and what is asked of their classes."""
+    """The records of one block, and the requirements for their classes."""
 
     task: BlockTask
     #: Where they lie, and the codes of their sensitive values.
@@ -164,7 +164,7 @@ RANGE = 1e100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockColumn(ABC):
-    """What executors are told of one quasi-identifier."""
+    """The description of one quasi-identifier that executors get."""
 
     attribute: Attribute
     #: The coordinates along which blocks may be cut.

@@ -32,7 +32,7 @@ LISTED = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Buckets:
-    """The bucket of every record, and what is released in place of its values."""
+    """The bucket of every record, and the values that are released for every bucket."""
 
     #: The bucket of each record: 0, 1, ...; none is empty.
     numbers: Integers
@@ -234,12 +234,12 @@ class Bucketized(Event):
     def check(self, evidence: Evidence) -> Decision:
         """Compare the buckets with the released values: which, how many, in which order."""
         data = evidence.table_with(self.columns)
-        sizes = sorted(evidence.tallied(data, self.columns).values())
+        sizes = sorted(evidence.tally_labels(data, self.columns).values())
         if sorted(self.sizes) != sizes or self.buckets != len(sizes):
             return False, "the buckets are not as large as it says"
         for column in data.columns:
             if column.name in self.columns and column.values is not None:
-                released = {str(label) for (label,) in evidence.tallied(data, [column.name])}
+                released = {str(label) for (label,) in evidence.tally_labels(data, [column.name])}
                 if {*column.values} != released or len(column.values) != len(released):
                     return False, f"the buckets of `{column.name}` are not those released"
                 if not in_ascending_order(column.values, evidence.plan.schema[column.name]):

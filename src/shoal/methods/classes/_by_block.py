@@ -1,4 +1,4 @@
-"""A release of classes that the executors of Spark make block by block: what the driver does.
+"""The driver's part of a release of classes that the executors of Spark make block by block.
 
 It cuts the table into blocks, has each of them put into classes (`_block_task`), and decides every promise on these.
 """

@@ -247,7 +247,7 @@ def embedding(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LeafPlaces:
-    """Where the values of a categorical attribute lie, as points whose distances are nearly the semantic ones."""
+    """The values of a categorical attribute as points whose distances are nearly the semantic ones."""
 
     #: The row of every leaf in ``points``.
     rows: Integers

@@ -27,7 +27,7 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Combinations:
-    """The distinct combinations of values, how many records must look alike, and what suppressing costs."""
+    """The distinct combinations of values, the number of records that must look alike, and the costs of suppression."""
 
     #: One row per combination, and its records.
     codes: Codes

@@ -1,4 +1,4 @@
-"""Release forms: what becomes of the columns of the records of a class, and what the release then promises."""
+"""Release forms: the treatment of the columns of the records of a class, and the promises that follow."""
 
 from __future__ import annotations
 

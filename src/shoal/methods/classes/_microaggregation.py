@@ -58,7 +58,7 @@ BLOCK = 125_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering(BlockMethod):
-    """What methods have in common that cluster records by their quasi-identifiers."""
+    """The base of methods that cluster records by their quasi-identifiers."""
 
     #: Tables of more records are divided into blocks of at most so many, at least 40,000, each clustered on its own; 0:
     #: never.
@@ -164,7 +164,7 @@ def mdav_block(places: Floats, k: int) -> Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microaggregation(Clustering):
-    """What methods have in common that replace quasi-identifiers by the middle of their cluster."""
+    """The base of methods that replace quasi-identifiers by the middle of their cluster."""
 
     #: Sets of quasi-identifiers AS_1, ..., AS_m, each clustered and replaced on its own; every quasi-identifier is in
     #: one of them. Without, all are clustered together.

@@ -16,7 +16,7 @@ from shoal.mechanisms import SYSTEM, RandomSource
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Which cluster each record belongs to.
+    """A partition of records: the cluster of every record.
 
     Examples
     --------

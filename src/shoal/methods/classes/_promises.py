@@ -1,4 +1,4 @@
-"""What a release of classes promises, in the words of its form and with what was achieved.
+"""The promises of a release of classes, in the words of its form and with the achieved figures.
 
 Every kind of promise of this family is a value of its parameters that says itself, makes its `Promise`, and checks
 itself: a checker makes the promise again and compares it with the certificate, part by part. Those of closeness are
@@ -32,7 +32,7 @@ from shoal.guarantees import (
     PromiseKind,
     Strength,
     Words,
-    checked,
+    run_check,
     syntactic,
 )
 from shoal.methods.classes._closeness import PRIOR, closeness_epsilon
@@ -98,7 +98,7 @@ class ClassPromise(PromiseKind):
             parameters=self.parameters(),
             strength=self.strength,
             statement=self.statement(words),
-            assumptions=(*self.assumptions(), *words.counted),
+            assumptions=(*self.assumptions(), *words.person_assumptions),
             neighbours=self.neighbours,
             unit=words.unit,
         )
@@ -129,10 +129,10 @@ class ClassPromise(PromiseKind):
             promise = self.again(entry, evidence)
             if entry.file is not None:
                 promise = _about(promise, entry.file, evidence)
-            same, difference = entry.compared(promise)
+            same, difference = entry.compare(promise)
             return (True, detail) if same else (False, difference)
 
-        return [checked(self.subject(entry), decided, shown=self.shown)]
+        return [run_check(self.subject(entry), decided, shown=self.shown)]
 
 
 def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:
@@ -208,7 +208,7 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
         return min(hidden)
     data = evidence.data(entry)
     linked = [each.name for each in data.columns if each.role.known_elsewhere]
-    frequencies = evidence.counted(data, [*linked, *columns])
+    frequencies = evidence.count_tuples(data, [*linked, *columns])
     classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
     values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])
     joint = Frequencies(
@@ -274,7 +274,7 @@ class HiddenClasses(ClassPromise):
         """Decide the promise on the listed histograms, and compare their sum with the data file."""
         labels, rows = _histograms(entry)
         totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
-        if dict(zip(labels, totals, strict=True)) != evidence.tallied(evidence.data(entry), self.columns):
+        if dict(zip(labels, totals, strict=True)) != evidence.tally_labels(evidence.data(entry), self.columns):
             return False, "the listed classes do not add up to the released values"
         if not any({*self.columns} <= {*step.columns} for step in evidence.steps(Permuted)):
             return False, "no step exchanges values"

@@ -1,4 +1,4 @@
-"""What holds for other classes than those of the release: for some quasi-identifiers, or for clusters nobody publishes.
+"""Promises about other classes than those of the release: of some quasi-identifiers, or of unpublished clusters.
 
 A file shows that the numbers agree and that nothing stayed behind; that values were exchanged inside such clusters, and
 at random, no file can show.

@@ -1,4 +1,4 @@
-"""How many records of each bucket every class takes, so that multiplicative closeness holds exactly; and which ones.
+"""Quotas: the records of each bucket that every class takes, so that multiplicative closeness holds exactly.
 
 Legend: N records in b buckets of s_1, ..., s_b; a class of e records takes n_j of bucket j. In the class bucket j has
 the probability n_j / e, in the release s_j / N. The factor is at most t for every bucket exactly if
@@ -26,7 +26,7 @@ from shoal.methods.classes._blocks import lowest, widest_first
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quotas:
-    """What every class takes."""
+    """The number of records of each bucket that every class takes."""
 
     #: ``counts[c, j]`` records of bucket j go to class c.
     counts: Counts

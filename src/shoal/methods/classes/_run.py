@@ -1,4 +1,4 @@
-"""What is known of a release of classes, whatever its form."""
+"""The state of a release of classes while it is made, whatever its form."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ReleasedColumns(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassRun(ReleasedColumns):
-    """What all forms of a release are made from."""
+    """The partition, records and plan that all forms of a release are made from."""
 
     plan: Plan
     method: PartitionMethod
@@ -108,7 +108,7 @@ class ClassRun(ReleasedColumns):
         return self.plan.schema
 
     def words(self, **more: object) -> Words:
-        """How the release speaks of its classes, and whether it counts persons."""
+        """Return the terms in which the release speaks of its classes and persons."""
         return Words(person=self.schema.person if self.method.counts_persons else None, **more)  # type: ignore[arg-type]
 
     @property

@@ -407,7 +407,7 @@ _CROWDS = (KAnonymity.name, PSensitive.name, ProbabilisticKAnonymity.name, Hidde
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Composition(ClassPromise):
-    """What an intruder gets who uses all tables of a release."""
+    """The classes that an intruder gets who uses all tables of a release."""
 
     #: How many there are, at least 2.
     tables: int = field(metadata=WHOLE)

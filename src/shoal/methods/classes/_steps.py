@@ -126,11 +126,11 @@ class Classed(Event):
             return False, "there are no such classes of so many records"
         stated, wrong = (self.classes, self.smallest, self.largest), "these are not the classes of the release"
         if data.class_column is not None:
-            found = evidence.counted(data, [data.class_column]).counts
+            found = evidence.count_tuples(data, [data.class_column]).counts
             same = stated == (len(found), found.min(), found.max())
             return same, "" if same else wrong
         if self.form in ("microaggregated", "generalized"):
-            found = evidence.counted(data, self.columns).counts
+            found = evidence.count_tuples(data, self.columns).counts
             same = stated == (len(found), found.min(), found.max())
             # classes of different blocks that look alike are seen as one
             if evidence.steps(Blocked):
@@ -143,7 +143,7 @@ class Classed(Event):
 
 
 class Averaged(Event):
-    """What stands for a class: how the typical value of every column is made."""
+    """The typical value of every column of a class was computed."""
 
     name = "averaged"
     term = "randomization: microaggregation"

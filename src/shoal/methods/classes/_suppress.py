@@ -376,7 +376,7 @@ def _spread(labels: Counts, apart: Integers, number: int, crowds: Gathering) -> 
 
 @dataclass(slots=True, eq=False)
 class _Summary:
-    """What every class has: a record, which columns differ, and how many records; none where it was merged away."""
+    """Summary of every class: a record, the columns that differ, and its size; size 0 where it was merged away."""
 
     first: Codes
     differs: Mask

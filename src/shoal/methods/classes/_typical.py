@@ -1,4 +1,4 @@
-"""What stands for a class: mean, median or most typical concept; and how far that is from the values it stands for.
+"""Typical values of classes (mean, median or most typical concept), and their errors.
 
 Errors are SSE and SST of one attribute, on a scale of its own: numbers count in standard deviations, concepts by their
 semantic distance over the greatest that their hierarchy allows, so that the sums of different attributes can be added

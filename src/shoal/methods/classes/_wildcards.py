@@ -37,7 +37,7 @@ from shoal.tables import group, tally
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KWildcards(ClassPromise, Requirement):
-    """What a record still shows is true of at least k records; suppressed cells count as wildcards.
+    """Every record matches at least k records; suppressed cells count as wildcards.
 
     Offices that suppress cells often count like this. It is much weaker than k-anonymity, in which a suppressed cell
     is a value of its own.
@@ -108,7 +108,7 @@ class KWildcards(ClassPromise, Requirement):
 def shown_by(evidence: Evidence, data: Data) -> tuple[Codes, Mask, Counts]:
     """Return the released combinations of quasi-identifiers, which of their cells are suppressed, and the records."""
     names = data.quasi_identifiers
-    tallied = evidence.tallied(data, names)
+    tallied = evidence.tally_labels(data, names)
     cells = np.array([list(row) for row in tallied], dtype=object).reshape(len(tallied), len(names))
     codes = np.stack(
         [np.unique([repr(value) for value in column], return_inverse=True)[1] for column in cells.T], axis=1

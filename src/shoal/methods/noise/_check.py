@@ -24,7 +24,7 @@ from shoal.guarantees import (
     Promise,
     PromiseEntry,
     check_parts,
-    checked,
+    run_check,
 )
 from shoal.methods._private import UNSEEN, check_limit
 from shoal.methods.noise._columns import Columns, ConceptColumn, NumberColumn
@@ -76,8 +76,8 @@ def check_noise(
         return _domains(made[0])
 
     checks = [
-        checked(f"{entry.model}, unit", lambda: check_limit(records_per_person, evidence)),
-        checked(f"{entry.model}, domains", declared),
+        run_check(f"{entry.model}, unit", lambda: check_limit(records_per_person, evidence)),
+        run_check(f"{entry.model}, domains", declared),
     ]
     parts: dict[str, Callable[[_Checked], Decision]] = {
         "words": _words,
@@ -125,7 +125,7 @@ def _domains(checked: _Checked) -> Decision:
 
 def _words(checked: _Checked) -> Decision:
     """Compare the promise with how it must read, given its parameters, the plan and the random numbers."""
-    return checked.entry.compared(checked.again)
+    return checked.entry.compare(checked.again)
 
 
 def _budget(checked: _Checked) -> Decision:

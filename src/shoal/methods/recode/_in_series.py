@@ -97,7 +97,7 @@ class SeriesRelease:
         wanted += [name for model in plan.class_models for name in model.capabilities.sensitive]
         encoded = tables.encode_records(table, sensitive=tuple(dict.fromkeys(wanted)))
         keys = series.hash_keys(rows[series.folder.key])
-        before = series.known
+        before = series.known_people
         known = len(before)
         found = places_of(keys, before[KEY].combine_chunks())
         new = np.flatnonzero(found < 0)
@@ -209,7 +209,7 @@ class SeriesRelease:
 
     def _order(self) -> Integers:
         """Return who stays back first: those whose last row fits best today, ties by a keyed hash."""
-        before, stale = self.series.known, np.zeros(self.known, dtype=np.int64)
+        before, stale = self.series.known_people, np.zeros(self.known, dtype=np.int64)
         here = self.present[: self.known]
         for j, column in enumerate(self.labels):
             name = VALUE + column.hierarchy.attribute
@@ -239,8 +239,8 @@ class SeriesRelease:
         frozen = np.flatnonzero(self.states[: self.known] == State.FROZEN)
         for j, column in enumerate(self.labels):
             name = VALUE + column.hierarchy.attribute
-            texts = pa.nulls(self.known, pa.string()) if name not in self.series.known.column_names else None
-            texts = self.series.known[name].combine_chunks() if texts is None else texts
+            texts = pa.nulls(self.known, pa.string()) if name not in self.series.known_people.column_names else None
+            texts = self.series.known_people[name].combine_chunks() if texts is None else texts
             self.codes[frozen, j] = column.texts(texts.take(pa.array(frozen)))
 
     # -- what it comes to
@@ -265,7 +265,7 @@ class SeriesRelease:
 
     def _history(self) -> dict[str, list[pa.Array]]:
         """Return what earlier releases showed of the people of whom there is something to decide."""
-        keys = pa.concat_arrays([self.series.known[KEY].combine_chunks(), self._new_keys()])
+        keys = pa.concat_arrays([self.series.known_people[KEY].combine_chunks(), self._new_keys()])
         types = {name: self.rows.schema.field(name).type for name in self.rows.column_names}
         return {name: self.series.history(keys, name, types.get(name)) for name in diversities(self.plan.class_models)}
 
@@ -286,7 +286,7 @@ class SeriesRelease:
 
     def column(self, name: str) -> pa.Array:
         """Return the released value of a column for every person, null where no row is shown."""
-        known = self.series.known
+        known = self.series.known_people
         kind = self.rows.schema.field(name).type
         shown = self.states == State.SHOWN
         new = self.rows[name].combine_chunks().take(pa.array(self.record_of, mask=~shown))

@@ -196,7 +196,7 @@ def _set_aside(release: SeriesRelease, step: Continued, hidden: int, loss: float
     ever, schema = pa.array(release.ever), release.plan.schema
     new = release.keys.take(pa.array(release.record_of[release.known :]))
     everybody = {
-        KEY: pa.concat_arrays([release.series.known[KEY].combine_chunks(), new]),
+        KEY: pa.concat_arrays([release.series.known_people[KEY].combine_chunks(), new]),
         CROWD: pa.array(release.joint),
         BEFORE: pa.array(release.crowds),
         STATE: pa.array(release.states),

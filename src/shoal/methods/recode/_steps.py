@@ -109,7 +109,7 @@ class Aggregated(Event):
     def check(self, evidence: Evidence) -> Decision:
         """Compare the values of the columns with what such an aggregate looks like."""
         for name, function in zip(self.columns, self.functions, strict=True):
-            labels = [label for (label,) in evidence.tallied(evidence.table_with([name]), [name])]
+            labels = [label for (label,) in evidence.tally_labels(evidence.table_with([name]), [name])]
             if not all(is_aggregate(evidence.plan.schema[name], function, label) for label in labels):
                 return False, f"`{name}` holds values that are not the {function} of a class"
         return True, f"{counted(len(self.columns), 'column')} with values of the kind that the steps say"
@@ -130,7 +130,7 @@ class Suppressed(Event):
 
     def check(self, evidence: Evidence) -> Decision:
         """Compare the records that were read, removed and released."""
-        before = evidence.taken[: [step is self for step in evidence.taken].index(True)]
+        before = evidence.all_steps[: [step is self for step in evidence.all_steps].index(True)]
         names = [step.columns for step in before if isinstance(step, Generalized)][-1]
         # rows of people who are no longer in the table may stand again
         leavers = sum(step.leavers for step in evidence.steps(Continued))

@@ -120,7 +120,7 @@ def _words(release: _Release) -> Decision:
             search_epsilon=release.chosen.epsilon,
         ),
     )
-    return release.entry.compared(again)
+    return release.entry.compare(again)
 
 
 def _unit(release: _Release) -> Decision:
@@ -158,9 +158,9 @@ def _filters(release: _Release) -> Decision:
 
 def _budget(release: _Release) -> Decision:
     """Add up what the steps spend, and compare with the promise and with the total that is stated."""
-    promised, stated, spent = release.promise, release.certificate.budget, budget(release.evidence.taken)
+    promised, stated, spent = release.promise, release.certificate.budget, budget(release.evidence.all_steps)
     passed = (
-        min(min(step.epsilon, step.delta) for step in release.evidence.taken) >= 0
+        min(min(step.epsilon, step.delta) for step in release.evidence.all_steps) >= 0
         and spent.epsilon <= promised.total
         and spent.delta <= Fraction(promised.delta)
         and stated is not None
@@ -193,7 +193,7 @@ def _classes(release: _Release) -> Decision:
     """Count how often every released combination of values occurs, all columns taken together."""
     data, least = release.certificate.data, release.operator.least
     names = [column.name for column in data.columns]
-    smallest = int(Classes.grouped(release.evidence.counted(data, names)).sizes.min())
+    smallest = int(Classes.grouped(release.evidence.count_tuples(data, names)).sizes.min())
     times = "once" if smallest == 1 else f"{smallest:,} times"
     return smallest >= least, f"every combination of values occurs at least {times}; the least allowed is {least:,}"
 
@@ -203,7 +203,7 @@ def _values(release: _Release) -> Decision:
     data, step = release.certificate.data, release.evidence.step(Generalized)
     names = [column.name for column in data.columns]
     levels, heights = (dict(zip(names, each, strict=False)) for each in (step.levels, step.heights))
-    found = release.evidence.counted(data, names)
+    found = release.evidence.count_tuples(data, names)
     for name, hierarchy in release.hierarchies.items():
         allowed = hierarchy.labels[levels[name]] if name in levels else sum(hierarchy.labels, ())
         shown = found.hierarchies[found.attributes.index(name)].labels[0]

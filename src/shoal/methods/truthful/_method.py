@@ -18,7 +18,7 @@ from shoal.guarantees import (
     ExpectedStep,
     Ordered,
     Requirement,
-    concentrated,
+    convert_epsilon_to_rho,
     exactly,
     once,
 )
@@ -201,10 +201,10 @@ class Truthful(Method):
         searching = shared.search_epsilon(searching=True)
         narrow = self.score in EXPECTED
         # an exponential mechanism whose log ratios lie in an interval of length epsilon: `gaussian`, Lemma 2
-        search = searching**2 / 8 if narrow else concentrated(searching)
-        rho = search + concentrated(privacy.total - searching)
+        search = searching**2 / 8 if narrow else convert_epsilon_to_rho(searching)
+        rho = search + convert_epsilon_to_rho(privacy.total - searching)
         if self.levels or self.target:
-            rho = max(rho, concentrated(privacy.total))
+            rho = max(rho, convert_epsilon_to_rho(privacy.total))
         return replace(privacy.cost, rho=rho, beta=privacy.cost.delta)
 
     def weighted(self, weights: Mapping[str, float]) -> Self:

@@ -68,7 +68,7 @@ def _words(release: _TablesRelease) -> Decision:
         cryptographic=release.certificate.randomness == CRYPTOGRAPHIC,
         figures=release.split.figures(),
     )
-    return release.entry.compared(again)
+    return release.entry.compare(again)
 
 
 def _operator(release: _TablesRelease) -> Decision:
@@ -116,7 +116,7 @@ def _values(release: _TablesRelease) -> Decision:
             if column.name not in release.hierarchies or not data.records:
                 continue
             allowed = {label for each in release.hierarchies[column.name].labels[own[column.name]] for label in each}
-            if not {label for (label,) in release.evidence.tallied(data, [column.name])} <= allowed:
+            if not {label for (label,) in release.evidence.tally_labels(data, [column.name])} <= allowed:
                 return False, f"`{column.name}` of {data.file} holds values that are not of its level"
             looked += 1
     return True, f"{looked:,} columns of {len(levels):,} tables hold values of their levels"
@@ -139,7 +139,7 @@ def _hidden(release: _TablesRelease) -> Decision:
         if number_of_classes(hierarchies, own) is not None:
             said[file] = counts[file]
             (data,) = (each for each in release.certificate.tables if each.file == file)
-            shown = release.evidence.tallied(data, names)
+            shown = release.evidence.tally_labels(data, names)
             if [*counts[file]] != [labels for labels in listed_classes(hierarchies, own) if labels not in shown]:
                 return False, f"{HIDDEN} does not count what {file} hides of the classes that the schema lists"
             if any(count > m for count in counts[file].values()):

@@ -262,7 +262,7 @@ class Draft:
 
     def _repr_html_(self) -> str:
         rows = [(each.name, each.role, each.kind, self.reasons[each.name]) for each in self.schema]
-        return notebook.shown(f"A draft: {self.summary}", ("column", "role", "kind", "why"), rows)
+        return notebook.render_table(f"A draft: {self.summary}", ("column", "role", "kind", "why"), rows)
 
     def to_toml(self) -> str:
         """Return the schema as TOML, each guess with its reason as a comment."""

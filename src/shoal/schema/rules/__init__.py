@@ -1,4 +1,4 @@
-"""How values generalise, as plain data: one class per rule kind. A new kind is one file, and its line here."""
+"""Hierarchy rules as plain data, one class per kind. A new kind is one file, and its line here."""
 
 from shoal.schema._rule import HierarchyRule as HierarchyRule
 from shoal.schema._rule import Level as Level

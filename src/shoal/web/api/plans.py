@@ -16,7 +16,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import InputError, ParameterError
-from shoal.exact import Described, described
+from shoal.exact import Described, describe_parameters
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
 from shoal.web._words import FAMILIES, OPTIONS, PRESETS, field_problem, number, share
@@ -222,7 +222,7 @@ def _described(kind: Any) -> dict[str, Any]:
         "title": kind.title,
         "summary": _summary(kind),
         "help": getattr(kind, "advice", ""),
-        "parameters": [_parameter(each) for each in described(kind)],
+        "parameters": [_parameter(each) for each in describe_parameters(kind)],
     }
 
 
@@ -252,7 +252,7 @@ def _short(name: str) -> dict[str, Any]:
     from shoal.methods.shorthand import SHORT, are_private, by_column
 
     kind = SHORT[name][0]
-    (parameter,) = (each for each in described(kind) if each.name == name)
+    (parameter,) = (each for each in describe_parameters(kind) if each.name == name)
     return {
         **_parameter(parameter),
         "label": kind.label,
@@ -266,7 +266,7 @@ def _short(name: str) -> dict[str, Any]:
 
 
 def _needed(kind: type[Any], short: str) -> list[str]:
-    return [each.name for each in described(kind) if each.required and each.name not in (short, "attribute")]
+    return [each.name for each in describe_parameters(kind) if each.required and each.name not in (short, "attribute")]
 
 
 def _kept(name: str) -> dict[str, Any]:
