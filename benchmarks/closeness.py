@@ -116,7 +116,7 @@ def show(
         return
     labels, seconds = found
     kept = np.flatnonzero(labels >= 0)
-    partition = Partition.numbered(labels[kept])
+    partition = Partition.from_names(labels[kept])
     error = 0.0 if anatomy else squared_error(case, kept, partition)
     query = query_error(case, kept, partition, buckets, anatomy=anatomy)
     lost = 1 - len(kept) / len(labels)

@@ -212,7 +212,7 @@ class ReleaseFolder:
             elif rule is not None and rule.file is not None:
                 name = self._hierarchy_file(hierarchy_name(number, attribute.name))
                 (self.path / name).write_bytes(canonical_file(rule, plan.schema.folder))
-                attributes.append(replace(attribute, hierarchy=rule.moved(name)))
+                attributes.append(replace(attribute, hierarchy=rule.with_path(name)))
             else:
                 attributes.append(attribute)
         plan = replace(plan, schema=replace(plan.schema, attributes=tuple(attributes), folder=self.path))

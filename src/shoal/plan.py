@@ -232,7 +232,7 @@ class Plan:
         return None if self.privacy is None else self.method.cost(self.privacy.resolve(self.schema), self.schema)
 
     @property
-    def reported(self) -> tuple[Measure, ...]:
+    def weighted_measures(self) -> tuple[Measure, ...]:
         """The measures to report, with the weights of the schema."""
         return tuple(map(self._measure, self.measures))
 
@@ -345,7 +345,7 @@ class Plan:
             title = promises.kind(kept).title
             found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
         found += [problem for model in mine for problem in self.method.unfit(model, self.class_models)]
-        if not all(measure.name == "loss" for measure in self.reported):
+        if not all(measure.name == "loss" for measure in self.weighted_measures):
             found.append(
                 "measures other than `loss` compare the release with the input, which differential privacy does not "
                 "reveal"

@@ -43,9 +43,9 @@ from shoal.report import (
     Notices,
     Plots,
     attention,
+    find_notices,
     gather,
-    listed,
-    noticed,
+    list_files,
     render_html,
     render_text,
     summary,
@@ -231,7 +231,7 @@ class Release:
             document = gather(written, self._look)
             folder.write_text(SUMMARY, render_text(document))
             certificate = _listing(certificate, folder)
-            folder.write_text(REPORT, render_html(document.model_copy(update={"files": listed(certificate)})))
+            folder.write_text(REPORT, render_html(document.model_copy(update={"files": list_files(certificate)})))
             signed = _listing(certificate, folder).to_json()
             folder.write_text(CERTIFICATE, signed)
             _check(staging, site)
@@ -286,16 +286,16 @@ class Release:
     @property
     def attention(self) -> tuple[str, ...]:
         """What no promise covers and the holder should see first: columns erased, secrets that single people out."""
-        return attention(self.result, lambda: self.notices[-1] if self.notices else self._noticed())
+        return attention(self.result, lambda: self.notices[-1] if self.notices else self._find_notices())
 
-    def _noticed(self) -> Notices:
+    def _find_notices(self) -> Notices:
         files = [folder / DATA for folder in self.folders if (folder / DATA).is_file()]
         table = tables.reread(files[-1]) if files else self.table
         names = [name for name in self.plan.schema.names if name in table.columns]
         return self._look(tables.values_of(table, names), self.plan.schema, self.records, self.plan.method)
 
     def _look(self, values: Values, described: schema.Schema, records: int, method: Method) -> Notices:
-        self.notices.append(noticed(values, described, records, method))
+        self.notices.append(find_notices(values, described, records, method))
         return self.notices[-1]
 
     @property

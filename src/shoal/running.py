@@ -40,7 +40,7 @@ def run(
     plan = plan.under(in_force())
     able = plan.method.capabilities
     if series is not None:
-        plan = _promised(plan, table, series, account, population)
+        plan = _add_series_promise(plan, table, series, account, population)
     elif plan.in_series:
         raise ParameterError(
             "the plan promises a series of releases, and no series was given.",
@@ -105,7 +105,9 @@ def _randomness(plan: Plan, steps: Sequence[Event], source: ObservedSource, key:
     )
 
 
-def _promised(plan: Plan, table: Table, series: Series, account: Payer | None, population: Table | None) -> Plan:
+def _add_series_promise(
+    plan: Plan, table: Table, series: Series, account: Payer | None, population: Table | None
+) -> Plan:
     """Return the plan with the promise of a series; refuse what no series can keep."""
     problems = Problems()
     if not plan.method.capabilities.series:

@@ -22,7 +22,7 @@ from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
 from shoal.guarantees import CERTIFICATE, fingerprint, load
 from shoal.methods.steps import KINDS
 from shoal.plan import Plan
-from shoal.report import gather, listed, render_html, render_text
+from shoal.report import gather, list_files, render_html, render_text
 from shoal.tables import _sites
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._relations import compile_query
@@ -190,4 +190,4 @@ def _pages(folder: Path, content: Content) -> dict[str, str]:
     (folder / SUMMARY).write_text(text, encoding="utf-8")
     files = tuple(fingerprint(folder / file.name, file.name) for file in certificate.files if file.name != REPORT)
     again = certificate.model_copy(update={"files": files})
-    return {SUMMARY: text, REPORT: render_html(document.model_copy(update={"files": listed(again)}))}
+    return {SUMMARY: text, REPORT: render_html(document.model_copy(update={"files": list_files(again)}))}

@@ -17,7 +17,7 @@ from shoal.methods.classes import (
     bucketize_points,
     closeness,
     make_buckets,
-    merged,
+    merge_clusters,
     microaggregate_points,
     partition_by_confidential,
     quotas,
@@ -140,7 +140,7 @@ def test_a_partition_by_confidential_values_has_consecutive_ranks(values: list[i
 def test_merging_ends_and_keeps_classes_whole(table: tuple[np.ndarray, np.ndarray], least: int) -> None:
     places, codes = table
     before = Partition(codes)
-    after = merged(places, before, lambda partition: partition.sizes >= min(least, len(codes)))
+    after = merge_clusters(places, before, lambda partition: partition.sizes >= min(least, len(codes)))
     assert after.sizes.min() >= min(least, len(codes))
     pairs = {*zip(before.labels.tolist(), after.labels.tolist(), strict=True)}
     assert len(pairs) == before.count

@@ -24,7 +24,7 @@ from shoal.hierarchies import build, leaf_codes
 from shoal.mechanisms import SYSTEM
 from shoal.methods.classes import _method, _run, _swap, individual_ranking
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
-from shoal.methods.classes._method import Opened, PartitionMethod, settled
+from shoal.methods.classes._method import Opened, PartitionMethod, settle_classes
 from shoal.methods.recode import Recode
 from shoal.models import Model
 from shoal.plan import Plan
@@ -158,7 +158,7 @@ def classed(name: str, visits: Visits, models: Sequence[Model]) -> list[tuple[np
             made.append((method.classify(people, models, SYSTEM).partition.labels, visits.ill))
             continue
         _method._check_shares(models if method.shows_members else (), encoded)
-        found, made_of = settled(opened, method.classify(people, models, SYSTEM))
+        found, made_of = settle_classes(opened, method.classify(people, models, SYSTEM))
         values = visits.ill if found.buckets is None else found.buckets.numbers
         made.append((made_of.partition.labels, values))
     return made
@@ -289,9 +289,11 @@ def nobody_sees_shares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def nothing_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave classes as the method made them."""
-    monkeypatch.setattr(_swap, "merged", lambda points, partition, verdict: partition)
-    monkeypatch.setattr(_method, "merged", lambda points, partition, verdict: partition)
-    monkeypatch.setattr("shoal.methods.classes._near_classes.merged", lambda points, partition, verdict: partition)
+    monkeypatch.setattr(_swap, "merge_clusters", lambda points, partition, verdict: partition)
+    monkeypatch.setattr(_method, "merge_clusters", lambda points, partition, verdict: partition)
+    monkeypatch.setattr(
+        "shoal.methods.classes._near_classes.merge_clusters", lambda points, partition, verdict: partition
+    )
 
 
 @pytest.mark.slow

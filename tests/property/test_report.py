@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.report._charts import column_chart
 from shoal.report._document import Bar, ColumnFigures
-from shoal.report._markup import clean, element, shortened
+from shoal.report._markup import clean, element, shorten
 from shoal.schema import Role
 
 TEXTS = st.text() | st.text(alphabet="<>&'\"`/=()[]\\ \n\u202e\u2066\x00\x1b\ufffea!-")
@@ -34,7 +34,7 @@ def test_clean_text_holds_no_control_and_stays_as_it_is(text: str) -> None:
 
 @given(TEXTS, st.integers(2, 50))
 def test_a_shortened_text_has_one_line_and_at_most_its_length(text: str, length: int) -> None:
-    short = shortened(text, length)
+    short = shorten(text, length)
     assert len(short) <= length
     assert "\n" not in short
 

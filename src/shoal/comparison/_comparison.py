@@ -344,6 +344,6 @@ def _move_plan(plan: Plan, folder: Path) -> Plan:
         rule = attribute.hierarchy
         if rule is not None and rule.file is not None:
             place = os.path.relpath((plan.schema.folder / rule.file).absolute(), folder)
-            attribute = replace(attribute, hierarchy=rule.moved(place))
+            attribute = replace(attribute, hierarchy=rule.with_path(place))
         attributes.append(attribute)
     return replace(plan, schema=replace(plan.schema, attributes=tuple(attributes), folder=folder))

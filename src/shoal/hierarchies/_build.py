@@ -20,7 +20,7 @@ from shoal.errors import DataError, HierarchyError
 from shoal.hierarchies._hierarchy import Hierarchy, grow
 from shoal.kernels import Counts, Floats
 from shoal.schema import Attribute, Flat, HierarchyRule, Kind, Provenance
-from shoal.schema.rules import RuledColumn, Tree, days, encoded, is_text, numbers, place_of, plain, text
+from shoal.schema.rules import RuledColumn, Tree, days, encode_texts, is_text, numbers, place_of, plain, text
 
 
 def build(
@@ -84,7 +84,7 @@ def provenance(attribute: Attribute) -> Provenance:
     'inferred from the data'
     """
     domain = attribute.domain
-    declared = _has_listed_values(attribute) or (domain is not None and domain.bounded)
+    declared = _has_listed_values(attribute) or (domain is not None and domain.is_bounded)
     data_dependent = attribute.hierarchy is not None and attribute.hierarchy.data_dependent
     if not declared or data_dependent:
         return Provenance.INFERRED
@@ -215,7 +215,7 @@ def _key(bound: float | dt.date) -> Any:
 
 def _once(values: pa.Array, counts: Counts) -> tuple[pa.StringArray, pa.Array, Counts]:
     """Return every text once; ``0.0`` and ``-0.0`` have the same, as have two hours when a clock is put back."""
-    leaves = encoded(text(values))
+    leaves = encode_texts(text(values))
     if len(leaves.labels) == len(values):
         return leaves.labels, values, counts
     total = np.zeros(len(leaves.first), dtype=np.int64)

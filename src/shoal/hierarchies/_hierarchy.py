@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from shoal.errors import HierarchyError, Problems, counted
 from shoal.kernels import Codes, Floats, Integers
 from shoal.schema import Provenance
-from shoal.schema.rules import Tree, encoded, plain, text
+from shoal.schema.rules import Tree, encode_texts, plain, text
 
 TOP = "*"
 
@@ -227,7 +227,7 @@ def _distinguish(labels: list[pa.StringArray], counts: list[Integers]) -> list[p
     """
     starts = np.concatenate([np.cumsum(count) - count for count in counts])
     sizes = np.concatenate(counts)
-    names = encoded(pa.concat_arrays(labels))
+    names = encode_texts(pa.concat_arrays(labels))
     first = names.first[names.groups]
     clash = (starts != starts[first]) | (sizes != sizes[first])
     if not clash.any():

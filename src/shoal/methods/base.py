@@ -195,7 +195,7 @@ class Method(Checked, ABC):
             return False
         return all(as_strong(name, given.get(name), value) for name, value in wanted.items())
 
-    def unanswered(
+    def find_unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
     ) -> list[Requirement]:
         """Return the promises asked for that no promise of a certificate answers."""

@@ -4,7 +4,7 @@ from ._assessment import assessment_text as assessment_text
 from ._assessment import render_assessment as render_assessment
 from ._attention import Notices as Notices
 from ._attention import attention as attention
-from ._attention import noticed as noticed
+from ._attention import find_notices as find_notices
 from ._board import board_report as board_report
 from ._charts import Chart as Chart
 from ._charts import class_sizes_chart as class_sizes_chart
@@ -25,7 +25,7 @@ from ._frontier import Dot as Dot
 from ._frontier import frontier_chart as frontier_chart
 from ._frontier import frontier_text as frontier_text
 from ._gather import gather as gather
-from ._gather import listed as listed
+from ._gather import list_files as list_files
 from ._gather import public_report as public_report
 from ._html import charts as charts
 from ._html import find_chart as find_chart
@@ -41,7 +41,7 @@ from ._markup import clean as clean
 from ._page import figure as figure
 from ._page import ticks as ticks
 from ._text import band as band
-from ._text import measured as measured
+from ._text import format_measure as format_measure
 from ._text import people_rows as people_rows
 from ._text import render_text as render_text
 from ._text import summary as summary

@@ -49,7 +49,7 @@ def render_assessment(found: Assessment, *, name: str, attacks: Attacks | None =
 
 def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str:
     """Return the risk of a table as text for a terminal; titles stand at the left, what they are about is indented."""
-    parts = [["Risk of the table as it is", *_aligned(_risk_lines(found))]]
+    parts = [["Risk of the table as it is", *_align_rows(_risk_lines(found))]]
     parts += [["Note", *(f"  {line}" for line in textwrap.wrap(note, 92))] for note in found.notes]
     sizes = [
         (band(each.smallest, each.largest), f"{each.classes:,}", f"{each.records:,}")
@@ -66,9 +66,11 @@ def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str
         parts.append(_population_lines(found.population))
     parts += survey_parts(found)
     if attacks is not None:
-        parts.append(table_lines("An intruder who knows some of a person's quasi-identifiers", *_known(attacks)))
+        parts.append(
+            table_lines("An intruder who knows some of a person's quasi-identifiers", *_table_of_knowledge(attacks))
+        )
         title = "Attacks: how often they succeed, and how often they would succeed without the records"
-        parts.append(table_lines(title, *_tried(attacks)))
+        parts.append(table_lines(title, *_table_of_attacks(attacks)))
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
@@ -97,10 +99,10 @@ def _population_lines(found: PopulationUniqueness) -> list[str]:
     rows = [("unique people", f"{found.people:,.0f} ({share(found.share)})  by Dankar's rule: {chosen}")]
     rows += [(f"  by {name}", _estimate(found, key)) for key, name in _ESTIMATES.items()]
     expected = f"{found.reidentifications:,.0f}  expected when every record is linked; at most {found.at_most:,}"
-    return [title, *_aligned([*rows, ("re-identifications", expected), ("  may err", found.errs)])]
+    return [title, *_align_rows([*rows, ("re-identifications", expected), ("  may err", found.errs)])]
 
 
-def _aligned(rows: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> list[str]:
+def _align_rows(rows: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> list[str]:
     return [f"  {name:<20} {value}" for name, value in rows]
 
 
@@ -162,9 +164,9 @@ def _population(found: PopulationUniqueness) -> Iterator[Html]:
 
 def _attacks(found: Attacks) -> Iterator[Html]:
     yield element("p", "An intruder looks for people by some of their quasi-identifiers.")
-    yield table_of(*_known(found))
+    yield table_of(*_table_of_knowledge(found))
     yield element("p", "How often attacks succeed, and how often they would succeed without the records.")
-    yield table_of(*_tried(found))
+    yield table_of(*_table_of_attacks(found))
 
 
 def _units(found: PeopleRisk) -> _Table:
@@ -220,7 +222,7 @@ def _estimate(found: PopulationUniqueness, key: str) -> str:
     return "no estimate" if value is None else share(value)
 
 
-def _known(found: Attacks) -> _Table:
+def _table_of_knowledge(found: Attacks) -> _Table:
     rows = [
         (
             f"{each.known}",
@@ -234,7 +236,7 @@ def _known(found: Attacks) -> _Table:
     return ("columns known", "one record fits", "linked", "linked at worst", "by"), [*rows]
 
 
-def _tried(found: Attacks) -> _Table:
+def _table_of_attacks(found: Attacks) -> _Table:
     rows = [
         (
             f"{each.name} {', '.join(each.columns)}".rstrip(),
@@ -263,13 +265,13 @@ def survey_parts(found: Assessment) -> Iterator[list[str]]:
     """Return what is known of a survey and its special uniques, as blocks of lines for a terminal."""
     if found.survey is not None:
         figures = [f"  {name:<20} {figure:>8}  {words}" for name, figure, words in _figures(found.survey)[1]]
-        yield [_stood_for(found.survey), *figures, *_told(_LOW)]
-        yield [*table_lines(_UNIQUE, *_models(found.survey)), *_told(_MODELS)]
+        yield [_stood_for(found.survey), *figures, *_wrap_paragraph(_LOW)]
+        yield [*table_lines(_UNIQUE, *_models(found.survey)), *_wrap_paragraph(_MODELS)]
     if found.special is not None:
         words = textwrap.wrap(_special(found.special), 78, subsequent_indent="  ")
-        yield [*words, *table_lines("", *_contributions(found.special))[1:], *_told(_SCALE)]
+        yield [*words, *table_lines("", *_contributions(found.special))[1:], *_wrap_paragraph(_SCALE)]
     if found.combinations:
-        yield table_lines(_combined(found.combinations), *_combinations(found.combinations))
+        yield table_lines(_title_combinations(found.combinations), *_combinations(found.combinations))
 
 
 def survey_sections(found: Assessment) -> Iterator[Html]:
@@ -286,11 +288,11 @@ def survey_sections(found: Assessment) -> Iterator[Html]:
         words = f"{_special(found.special)}. {_SCALE}"
         yield section("Special uniques", element("p", words), table_of(*_contributions(found.special)))
     if found.combinations:
-        words = f"{_combined(found.combinations)}."
+        words = f"{_title_combinations(found.combinations)}."
         yield section("Combinations of columns", element("p", words), table_of(*_combinations(found.combinations)))
 
 
-def _told(words: str) -> list[str]:
+def _wrap_paragraph(words: str) -> list[str]:
     return textwrap.wrap(words, 78, initial_indent="  ", subsequent_indent="  ")
 
 
@@ -333,7 +335,7 @@ def _contributions(found: SpecialUniques) -> _Table:
     return ("column", "share of all scores"), [*rows]
 
 
-def _combined(found: Sequence[CombinationRisk]) -> str:
+def _title_combinations(found: Sequence[CombinationRisk]) -> str:
     most = max(len(each.columns) for each in found)
     shown = f", the first {_FIRST} of {len(found):,}" if len(found) > _FIRST else ""
     return f"What distinguishes people: combinations of at most {most} columns{shown}"

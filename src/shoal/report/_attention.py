@@ -39,11 +39,11 @@ def attention(release: Result, look: Callable[[], Notices]) -> tuple[str, ...]:
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    found = (*look(), *_staying(release), *_dominated(release))
-    return (*(f"{fact} {advice}".rstrip() for fact, advice in found), *_unfinished(release))
+    found = (*look(), *_staying(release), *_warn_of_dominant_person(release))
+    return (*(f"{fact} {advice}".rstrip() for fact, advice in found), *_warn_of_unfinished_search(release))
 
 
-def noticed(values: Values, schema: Schema, records: int, method: Method) -> Notices:
+def find_notices(values: Values, schema: Schema, records: int, method: Method) -> Notices:
     """Return what a released table shows and no promise of crowds covers; whoever has the release can compute it.
 
     Each fact comes with what may be done about it.
@@ -52,7 +52,7 @@ def noticed(values: Values, schema: Schema, records: int, method: Method) -> Not
         return ()
     return (
         *_copies(values, schema),
-        *_erased(values, schema, records),
+        *_warn_of_erased_columns(values, schema, records),
         *_singling(values, schema, records),
         # who is in a class, and values that changed places there, are no secret that it gives away
         *(() if method.shows_members else _same(values, schema, records, method)),
@@ -73,7 +73,7 @@ def _copies(values: Values, schema: Schema) -> Iterator[tuple[str, str]]:
         )
 
 
-def _erased(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
+def _warn_of_erased_columns(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
     names = [each for each in schema.quasi_identifiers if each in values.names]
     erased = values.erased(names, TOP)
     for name in names:
@@ -103,7 +103,7 @@ def _singling(values: Values, schema: Schema, records: int) -> Iterator[tuple[st
     if len(telling) > 1:
         yield (
             f"Released values that no other record has, by which anyone who knows one can find the record: "
-            f"{_listed(telling)}.",
+            f"{_list_shares(telling)}.",
             "Round these columns, drop them, or make them quasi-identifiers.",
         )
         return
@@ -124,7 +124,8 @@ def _same(values: Values, schema: Schema, records: int, method: Method) -> Itera
     if len(same) > 1:
         worst = max(same, key=lambda name: same[name])
         yield (
-            f"Classes where all have the same value, which anyone who finds a person's class learns: {_listed(same)}.",
+            f"Classes where all have the same value, which anyone who finds a person's class learns: "
+            f"{_list_shares(same)}.",
             f"{_able(worst, schema, method)} `--l {shlex.quote(f'{worst}=2')}` prevents it for that column.",
         )
         return
@@ -136,7 +137,7 @@ def _same(values: Values, schema: Schema, records: int, method: Method) -> Itera
         )
 
 
-def _listed(shares: Mapping[str, float]) -> str:
+def _list_shares(shares: Mapping[str, float]) -> str:
     """Return columns with the share of the records, the largest first; those without room are counted."""
     ordered = sorted(shares.items(), key=lambda entry: -entry[1])
     texts = [
@@ -174,7 +175,7 @@ def _among(texts: list[str], number: int) -> str:
     return ", ".join([*texts, *([f"and {number - len(texts):,} more"] if number > len(texts) else [])])
 
 
-def _dominated(release: Result) -> Iterator[tuple[str, str]]:
+def _warn_of_dominant_person(release: Result) -> Iterator[tuple[str, str]]:
     after = None if release.people is None else release.people[1]
     if after is not None and after.is_dominated:
         yield (
@@ -184,7 +185,7 @@ def _dominated(release: Result) -> Iterator[tuple[str, str]]:
         )
 
 
-def _unfinished(release: Result) -> Iterator[str]:
+def _warn_of_unfinished_search(release: Result) -> Iterator[str]:
     found = release.search
     above = "" if found is None else at_or_above(found.recoding.attributes, found.floors)
     if above:

@@ -195,7 +195,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
     yield element("p", words)
     yield element("h3", "Can a person be singled out?")
     yield _crowds(document)
-    yield from _tried([each for each in board.attacks if each.name == "singling out"])
+    yield from _render_attacks([each for each in board.attacks if each.name == "singling out"])
     yield element("h3", "Can records about the same person be linked?")
     if board.linkage:
         rows = [
@@ -206,7 +206,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
     linked = [each for each in board.attacks if each.name == "linkability"]
     if not board.linkage and not linked:
         yield element("p", "Not measured: the release alone does not show it.")
-    yield from _tried(linked)
+    yield from _render_attacks(linked)
     yield element("h3", "Can a value be inferred?")
     if board.disclosure:
         rows = [
@@ -221,7 +221,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
         yield element(
             "p", "Not measured: no column of the release is declared sensitive, or its classes are not visible."
         )
-    yield from _tried(
+    yield from _render_attacks(
         inferred, "Does the release reveal a person's sensitive value to someone who knows the quasi-identifiers?"
     )
     yield element("p", ticks(_UNTRIED) if not board.attacks else f"{_ADDED} Seed {board.seed}.", class_="soft")
@@ -239,7 +239,7 @@ def _crowds(document: Document) -> Html:
     )
 
 
-def _tried(found: Sequence[AttackFigures], question: str = "") -> Iterable[Html]:
+def _render_attacks(found: Sequence[AttackFigures], question: str = "") -> Iterable[Html]:
     if not found:
         return
     yield element("p", question or found[0].question)
@@ -266,7 +266,7 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
     yield element("p", words)
     rows = [(each.column, " ".join(each.letters), each.verdict, each.words) for each in board.identifiers]
     yield table_of(("released column", "identifiers", "result", "what was seen"), rows, words=True)
-    listed = [(letter, text, _seen(board, letter)) for letter, text in IDENTIFIERS.items()]
+    listed = [(letter, text, _list_findings(board, letter)) for letter, text in IDENTIFIERS.items()]
     yield table_of(("", "identifier", "in the released columns"), listed, words=True)
     yield element("h3", "Figures for an expert's determination, 164.514(b)(1)")
     words = (
@@ -288,7 +288,7 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
             yield table_of((table.file, ""), figures)
 
 
-def _seen(board: BoardFigures, letter: str) -> str:
+def _list_findings(board: BoardFigures, letter: str) -> str:
     found = [each for each in board.identifiers if letter in each.letters]
     sure = [each.column for each in found if each.verdict == Verdict.FOUND]
     open_ = [each.column for each in found if each.verdict == Verdict.DECIDE]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from shoal.exact import share
 from shoal.report._document import Bar, BudgetFigures, ColumnFigures, LevelFigures, Risk, Step
-from shoal.report._markup import CHART_CSS, Html, element, join, shortened
+from shoal.report._markup import CHART_CSS, Html, element, join, shorten
 from shoal.report._text import band
 from shoal.utility import CrossTable
 
@@ -98,7 +98,7 @@ def largest_share(column: ColumnFigures) -> float:
 
 def _top(bars: Sequence[Bar]) -> float:
     """Return the share of the longest bar; many other values together would make all others short."""
-    drawn = [bar for bar in bars if bar.kind != "rest" or not _paired(bars)] or bars
+    drawn = [bar for bar in bars if bar.kind != "rest" or not _has_pairs(bars)] or bars
     return max((max(bar.released, bar.original or 0) for bar in drawn), default=0) or 1
 
 
@@ -119,26 +119,26 @@ def _rows_chart(
     name: str, title: str, about: str, bars: Sequence[Bar], *, note: str = "", top: float | None = None
 ) -> Chart:
     top = top or _top(bars)
-    left = _left([bar.label for bar in bars])
+    left = _left_edge([bar.label for bar in bars])
     header, rows = _as_table(about, bars)
     return Chart(
         name=name,
         title=title,
         note=note,
         height=_ROW * max(len(bars), 1) + 4,
-        content=join(_bar(number, bar, top, pairs=_paired(bars), left=left) for number, bar in enumerate(bars)),
+        content=join(_bar(number, bar, top, pairs=_has_pairs(bars), left=left) for number, bar in enumerate(bars)),
         header=header,
         rows=rows,
     )
 
 
-def _paired(bars: Sequence[Bar]) -> bool:
+def _has_pairs(bars: Sequence[Bar]) -> bool:
     return any(bar.original is not None for bar in bars)
 
 
 def _as_table(about: str, bars: Sequence[Bar]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return the header and the rows of a table that shows the same as bars."""
-    if _paired(bars):
+    if _has_pairs(bars):
         rows = tuple((bar.label, share(bar.original or 0), share(bar.released)) for bar in bars)
         return (about, "original", "released"), rows
     return (about, "records", "share"), tuple((bar.label, f"{bar.records or 0:,}", share(bar.released)) for bar in bars)
@@ -146,7 +146,7 @@ def _as_table(about: str, bars: Sequence[Bar]) -> tuple[tuple[str, ...], tuple[t
 
 def _bar(number: int, bar: Bar, top: float, *, pairs: bool, left: int) -> Html:
     y = number * _ROW + 2
-    full = shortened(bar.label, 200)
+    full = shorten(bar.label, 200)
     if pairs:
         original = bar.original or 0
         said = f"{full}: {share(original)} originally, {share(bar.released)} released"
@@ -191,7 +191,7 @@ def _row(
 
 def _fitting(text: str, room: float) -> str:
     """Return as much of a text as fits, from its beginning: a label that does not is cut at its far end alone."""
-    line = shortened(text, 40)
+    line = shorten(text, 40)
     while sum(map(_advance, line)) > room:
         line = f"{line.removesuffix('…')[:-1].rstrip()}…"
     return line
@@ -206,9 +206,9 @@ def _advance(sign: str) -> float:
     return 11.0 if sign in "mwMW@%…<>=+~" else 8.7 if sign.isupper() else 7.6
 
 
-def _left(labels: Sequence[str]) -> int:
+def _left_edge(labels: Sequence[str]) -> int:
     """Return where bars begin: further to the right where labels are long."""
-    longest = max((sum(map(_advance, shortened(label, 40))) for label in labels), default=0)
+    longest = max((sum(map(_advance, shorten(label, 40))) for label in labels), default=0)
     return min(max(_LABEL, math.ceil(longest) + 9), _LABEL + _MORE)
 
 
@@ -241,7 +241,7 @@ def levels_chart(levels: Sequence[LevelFigures]) -> Chart:
         content=join(_ladder(number, level) for number, level in enumerate(levels)),
         header=("column", "level", "released values"),
         rows=tuple(
-            (each.column, f"{each.level} of {each.height}", ", ".join(shortened(text, 40) for text in each.examples))
+            (each.column, f"{each.level} of {each.height}", ", ".join(shorten(text, 40) for text in each.examples))
             for each in levels
         ),
     )
@@ -262,7 +262,7 @@ def _ladder(number: int, level: LevelFigures) -> Html:
     )
     rail = element("line", x1=_LABEL + 8, x2=_LABEL + _BAR - 8, y1=y + 11, y2=y + 11, class_="rail")
     figure = f"{level.level} of {level.height}"
-    said = f"{shortened(level.column, 200)}: level {figure}"
+    said = f"{shorten(level.column, 200)}: level {figure}"
     return _row(number, level.column, join(rail, steps), said=said, figure=figure)
 
 
@@ -315,9 +315,9 @@ def _histogram(
 
 
 def _upright(bar: Bar, x: float, step: float, top: float) -> Html:
-    said = f"{shortened(bar.label, 200)}: {share(bar.released)} released"
+    said = f"{shorten(bar.label, 200)}: {share(bar.released)} released"
     if bar.original is not None:
-        said = f"{shortened(bar.label, 200)}: {share(bar.original)} originally, {share(bar.released)} released"
+        said = f"{shorten(bar.label, 200)}: {share(bar.original)} originally, {share(bar.released)} released"
     shapes = [_column(x, step, 0.55, bar.released / top, "released" if bar.kind == "value" else "aside")]
     if bar.original is not None:
         shapes.append(_column(x, step, 0.9, bar.original / top, "original"))
@@ -341,7 +341,7 @@ def _ends(bars: Sequence[Bar]) -> list[Html]:
     """Name the first, the middle and the last bar."""
     y = _TOP + _TALL + 15
     shown = [(0, bars[0], "start"), (_WIDTH, bars[-1], "end")]
-    return [element("text", shortened(bar.label, 24), x=x, y=y, text_anchor=anchor) for x, bar, anchor in shown]
+    return [element("text", shorten(bar.label, 24), x=x, y=y, text_anchor=anchor) for x, bar, anchor in shown]
 
 
 def cross_chart(found: CrossTable) -> Chart:
@@ -365,7 +365,7 @@ def cross_chart(found: CrossTable) -> Chart:
         height=height + 44,
         content=join(names, panels),
         header=(found.columns[0], found.columns[1], "before", "after"),
-        rows=tuple(_changed(found)[:20]),
+        rows=tuple(_most_changed_cells(found)[:20]),
     )
 
 
@@ -376,7 +376,7 @@ def _panel(
     cells = [
         element(
             "g",
-            element("title", f"{shortened(name, 60)}, {shortened(other, 60)}: {share(value)} {title}"),
+            element("title", f"{shorten(name, 60)}, {shorten(other, 60)}: {share(value)} {title}"),
             element(
                 "rect",
                 x=f"{left + wide * column:.1f}",
@@ -400,7 +400,7 @@ def _panel(
     )
 
 
-def _changed(found: CrossTable) -> list[tuple[str, ...]]:
+def _most_changed_cells(found: CrossTable) -> list[tuple[str, ...]]:
     """Return the cells that changed most, first the most."""
     cells = [
         (name, other, before, after)

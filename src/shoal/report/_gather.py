@@ -12,7 +12,7 @@ from shoal.guarantees import NO_RANDOMNESS, Certificate, Counted, Data, Event, F
 from shoal.methods import Method, promises
 from shoal.methods.recode import Generalized
 from shoal.plan import Plan
-from shoal.report._attention import Notices, noticed
+from shoal.report._attention import Notices, find_notices
 from shoal.report._columns import column_figures
 from shoal.report._document import (
     BudgetFigures,
@@ -52,10 +52,13 @@ def public_report(folder: str | Path) -> Document:
     return gather(ReleaseFolder.inspected(folder))
 
 
-def gather(release: ReleaseFolder, look: Look = noticed) -> Document:
+def gather(release: ReleaseFolder, look: Look = find_notices) -> Document:
     """Return the public report on a release; ``look`` says what a table shows."""
     certificate, taken, opened = release.certificate, release.steps, release.tables
-    values = {data.file: values_of(opened[data.file], _known(opened[data.file], data)) for data in certificate.tables}
+    values = {
+        data.file: values_of(opened[data.file], _find_known_columns(opened[data.file], data))
+        for data in certificate.tables
+    }
     shown = tuple(
         _with_persons(taken, data, _table(values[data.file], data, _hidden_among(certificate, data)))
         for data in certificate.tables
@@ -88,7 +91,7 @@ def gather(release: ReleaseFolder, look: Look = noticed) -> Document:
         measures=dict(certificate.measures),
         attention=() if private or plan is None else _attention(values, certificate, plan, shown, look),
         limitations=tuple(limitations(certificate)),
-        files=listed(certificate),
+        files=list_files(certificate),
     )
 
 
@@ -96,12 +99,12 @@ def _attention(
     values: Mapping[str, Values],
     certificate: Certificate,
     plan: Plan,
-    shown: Sequence[TableFigures],
+    figures: Sequence[TableFigures],
     look: Look,
 ) -> tuple[str, ...]:
     """Return what the one table of a release shows, where its values are those of its records."""
-    mixed = shown[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
-    if len(shown) > 1 or mixed:
+    mixed = figures[0].hidden_among is not None or not certificate.randomness.startswith(NO_RANDOMNESS)
+    if len(figures) > 1 or mixed:
         return ()
     return tuple(
         fact for fact, _ in look(values[certificate.data.file], plan.schema, certificate.data.records, plan.method)
@@ -118,7 +121,7 @@ def _plan(release: ReleaseFolder) -> Plan | None:
         return None
 
 
-def listed(certificate: Certificate) -> tuple[File, ...]:
+def list_files(certificate: Certificate) -> tuple[File, ...]:
     """Return the files that a report lists: all but itself."""
     return tuple(file for file in certificate.files if file.name != REPORT)
 
@@ -172,7 +175,7 @@ def _hidden_among(certificate: Certificate, data: Data) -> int | None:
     return min(sizes, default=None)
 
 
-def _known(table: Table, data: Data) -> list[str]:
+def _find_known_columns(table: Table, data: Data) -> list[str]:
     columns = {*table.columns}
     return [column.name for column in data.columns if column.name in columns]
 
@@ -200,10 +203,10 @@ def _table(values: Values, data: Data, hidden_among: int | None) -> TableFigures
     )
 
 
-def _with_persons(taken: Sequence[Event], data: Data, figures: TableFigures) -> TableFigures:
+def _with_persons(steps: Sequence[Event], data: Data, figures: TableFigures) -> TableFigures:
     """Return the figures with the risks of persons, where a step says how many there are in a class."""
-    steps = [step for step in taken if isinstance(step, Counted)]
-    known = [step for step in steps if {*step.columns} in (set(), {*data.quasi_identifiers})]
+    countings = [step for step in steps if isinstance(step, Counted)]
+    known = [step for step in countings if {*step.columns} in (set(), {*data.quasi_identifiers})]
     if len(known) != 1 or known[0].persons == known[0].records or figures.risk is None:
         return figures
     (found,) = known
@@ -229,17 +232,17 @@ _MEANINGS = {
 }
 
 
-def column_roles(plan: Plan, taken: Sequence[Event]) -> tuple[ColumnRole, ...]:
+def column_roles(plan: Plan, steps: Sequence[Event]) -> tuple[ColumnRole, ...]:
     """Return a line for each column of the plan, in its order."""
     done: dict[str, list[str]] = {}
-    for step in taken:
+    for step in steps:
         for name, effect in step.effects():
             done.setdefault(name, []).append(effect)
     return tuple(
         ColumnRole(
             name=attribute.name,
             role=attribute.role,
-            done=_said(attribute, done.get(attribute.name, ())),
+            done=_describe_treatment(attribute, done.get(attribute.name, ())),
             reason=attribute.reason or _MEANINGS[attribute.role],
             given=bool(attribute.reason),
         )
@@ -247,7 +250,7 @@ def column_roles(plan: Plan, taken: Sequence[Event]) -> tuple[ColumnRole, ...]:
     )
 
 
-def _said(attribute: Attribute, done: Sequence[str]) -> str:
+def _describe_treatment(attribute: Attribute, done: Sequence[str]) -> str:
     if attribute.pseudonym:
         return "replaced by a keyed pseudonym"
     if attribute.role.names_someone:

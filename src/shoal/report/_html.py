@@ -23,7 +23,7 @@ from shoal.report._charts import (
 )
 from shoal.report._document import Document, PeopleFigures, PromiseFigures, Variant
 from shoal.report._internal import lattice_chart
-from shoal.report._markup import Html, element, join, shortened
+from shoal.report._markup import Html, element, join, shorten
 from shoal.report._page import FACTS, details, facts, figure, key, page, section, table_of, ticks
 from shoal.report._text import (
     ABOUT,
@@ -34,13 +34,13 @@ from shoal.report._text import (
     KEPT_HEADER,
     LEARNING,
     STRENGTHS,
-    hidden,
+    format_measure,
     kept_rows,
     learnt_rows,
-    measured,
     notice,
     people_rows,
     risk_figures,
+    say_hidden,
 )
 from shoal.writing import Scratch
 
@@ -51,8 +51,8 @@ _NAMED = 3
 def render_html(document: Document) -> str:
     """Return the report as a page."""
     return page(
-        shortened(document.about.get("title", "Report on an anonymised release"), 200),
-        about=_made(document),
+        shorten(document.about.get("title", "Report on an anonymised release"), 200),
+        about=_render_origin(document),
         content=_content(document),
         footer=f"Report format {document.version}. {document.software}.",
         class_=str(document.variant),
@@ -75,7 +75,7 @@ def charts(document: Document) -> list[Chart]:
     return found
 
 
-def _made(document: Document) -> str:
+def _render_origin(document: Document) -> str:
     sizes = sorted(table.records for table in document.tables)
     records = " and ".join(f"{table.records:,} records in {table.file}" for table in document.tables)
     if len(sizes) > _NAMED:
@@ -101,7 +101,7 @@ def _sections(document: Document) -> Iterable[tuple[str, str | Iterable[str]]]:
         yield "What it is for", _about(document)
     yield "What is promised", [_promise(promise) for promise in document.promises]
     if document.described:
-        yield "What each column is", _described(document)
+        yield "What each column is", _render_columns(document)
     yield "What was done", _done(document)
     yield "How well people are hidden", _risks(document)
     if document.attention:
@@ -119,7 +119,7 @@ def _about(document: Document) -> Iterable[Html]:
     yield element("p", "In the words of the publisher; no file can show whether they are true.", class_="soft")
 
 
-def _described(document: Document) -> Iterable[Html]:
+def _render_columns(document: Document) -> Iterable[Html]:
     rows = [(each.name, str(each.role), each.done, each.reason) for each in document.described]
     yield table_of(("column", "role", "what was done", "reason"), rows, words=True)
     if not all(each.given for each in document.described):
@@ -143,7 +143,7 @@ def _promise(promise: PromiseFigures) -> Html:
     if promise.assumptions:
         assumed = [element("li", ticks(text)) for text in promise.assumptions]
         parts += [element("h3", "Assuming"), element("ul", assumed)]
-    parts.append(element("p", "; ".join(shortened(text, 300) for text in about), class_="soft"))
+    parts.append(element("p", "; ".join(shorten(text, 300) for text in about), class_="soft"))
     if promise.exact:
         rows = [(key, value) for key, value in promise.exact.items()]
         parts.append(details("Exact values", table_of(("quantity", "value"), rows)))
@@ -179,7 +179,7 @@ def _risks(document: Document) -> Iterable[Html]:
         if len(document.tables) > 1:
             yield element("h3", table.file)
         if table.hidden_among is not None:
-            yield element("p", hidden(table.hidden_among))
+            yield element("p", say_hidden(table.hidden_among))
         if table.learnt is not None:
             yield element("p", f"{LEARNING}:")
             yield table_of(("", ""), learnt_rows(table.learnt))
@@ -215,7 +215,7 @@ def _data(document: Document) -> Iterable[Html]:
         legend = (element("b", "outlined: original", class_="o"), ", ", element("b", "filled: released", class_="r"))
         yield element("p", *legend, ". Generalised values are spread evenly over what they stand for.", class_="legend")
     if document.measures:
-        rows = [(name, measured(value)) for name, value in document.measures.items()]
+        rows = [(name, format_measure(value)) for name, value in document.measures.items()]
         yield table_of(("quality measure", "value"), rows)
     if document.query_error is not None:
         yield element("p", f"Random counts from the release are off by {share(document.query_error)} on average.")
@@ -280,7 +280,7 @@ def svg_to_png(chart: Chart, *, scale: int = 3) -> bytes:
         f"--force-device-scale-factor={scale}",
         "--screenshot={}",
     )
-    return _drawn(chart.svg(alone=True), ".svg", ".png", options, instead="write the chart as SVG")
+    return _print_with_browser(chart.svg(alone=True), ".svg", ".png", options, instead="write the chart as SVG")
 
 
 def page_to_pdf(page: str) -> bytes:
@@ -292,10 +292,10 @@ def page_to_pdf(page: str) -> bytes:
         If there is none, or it fails; HTML needs none.
     """
     options = ("--no-pdf-header-footer", "--print-to-pdf={}")
-    return _drawn(page, ".html", ".pdf", options, instead="write HTML and print it with your browser")
+    return _print_with_browser(page, ".html", ".pdf", options, instead="write HTML and print it with your browser")
 
 
-def _drawn(text: str, source: str, kind: str, options: tuple[str, ...], *, instead: str) -> bytes:
+def _print_with_browser(text: str, source: str, kind: str, options: tuple[str, ...], *, instead: str) -> bytes:
     """Let the browser make a file of one kind from a text of another; the last option takes the file's name."""
     browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     if browser is None:

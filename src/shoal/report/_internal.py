@@ -68,8 +68,8 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
     changes: dict[str, object] = {"variant": Variant.INTERNAL, "before": Risk.of(assessed.reidentification)}
     if len(public.tables) == 1:
         pair = Pair.of(original, release.open(public.tables[0].file))
-        changes["tables"] = (_compared(public.tables[0], distributions(pair)),)
-        changes["associations"] = tuple(_changed(associations(pair)))
+        changes["tables"] = (_add_distributions(public.tables[0], distributions(pair)),)
+        changes["associations"] = tuple(_most_changed_pairs(associations(pair)))
         changes["query_error"] = query_error(pair).mean
         covered = coverage(pair)
         known = {} if covered is None else {"share of the domain that values cover": covered}
@@ -121,10 +121,10 @@ def compared_tables(folder: Path, original: Table) -> tuple[TableFigures, ...]:
     shown = gather(release).tables
     if len(shown) != 1:
         return shown
-    return (_compared(shown[0], distributions(Pair.of(original, release.open(shown[0].file)))),)
+    return (_add_distributions(shown[0], distributions(Pair.of(original, release.open(shown[0].file)))),)
 
 
-def _compared(table: TableFigures, found: Iterable[Distribution]) -> TableFigures:
+def _add_distributions(table: TableFigures, found: Iterable[Distribution]) -> TableFigures:
     known = {each.column: each for each in found}
     columns = tuple(
         compared_column(column, known[column.name]) if column.name in known else column for column in table.columns
@@ -132,7 +132,7 @@ def _compared(table: TableFigures, found: Iterable[Distribution]) -> TableFigure
     return table.model_copy(update={"columns": columns})
 
 
-def _changed(found: Associations) -> list[tuple[str, str, float, float]]:
+def _most_changed_pairs(found: Associations) -> list[tuple[str, str, float, float]]:
     """Return the pairs of columns that changed most, first the most."""
     pairs = []
     for row, first in enumerate(found.columns):

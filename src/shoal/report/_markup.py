@@ -80,20 +80,20 @@ def clean(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(f"\\u{ord(sign):04x}" if _hidden(sign) else sign for sign in text)
+    return "".join(f"\\u{ord(sign):04x}" if _is_invisible(sign) else sign for sign in text)
 
 
-def _hidden(sign: str) -> bool:
+def _is_invisible(sign: str) -> bool:
     # Cc control, Cf format (bidirectional and zero-width), Cs surrogate, Cn unassigned, Zl and Zp separators
     return sign != "\n" and unicodedata.category(sign) in {"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"}
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """Return the first ``length`` signs of a text, on one line.
 
     Examples
     --------
-    >>> shortened("a long text", 7)
+    >>> shorten("a long text", 7)
     'a long…'
     """
     line = " ".join(text[: 4 * length].split())

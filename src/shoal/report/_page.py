@@ -10,7 +10,7 @@ from functools import partial
 
 from shoal.report._charts import Chart
 from shoal.report._document import Risk
-from shoal.report._markup import CSS, Html, element, join, shortened
+from shoal.report._markup import CSS, Html, element, join, shorten
 from shoal.report._text import FEWEST, risk_figures
 
 
@@ -89,7 +89,7 @@ def figure(chart: Chart, *, role: str = "", inside: Chart | None = None) -> Html
         "figure",
         element(
             "figcaption",
-            element("h3", element("bdi", shortened(chart.title, 120))),
+            element("h3", element("bdi", shorten(chart.title, 120))),
             element("span", words, class_="soft") if words else Html(""),
         ),
         chart.svg(),
@@ -112,7 +112,7 @@ def details(title: str, content: Html, *, shown: bool = False) -> Html:
 def table_of(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> Html:
     """Return a table; long texts are shortened. Figures stand at the right, ``words`` at the left."""
     head = element("tr", [element("th", text, scope="col") for text in header])
-    shown = ticks if words else partial(shortened, length=200)
+    shown = ticks if words else partial(shorten, length=200)
     body = [element("tr", [element("td", element("bdi", shown(text))) for text in row]) for row in rows]
     table = element("table", element("thead", head), element("tbody", body), class_="words" if words else None)
     # what scrolls can be reached with the keyboard
@@ -121,7 +121,7 @@ def table_of(header: Sequence[str], rows: Iterable[Sequence[str]], *, words: boo
 
 def ticks(text: str) -> Html:
     """Return a sentence with what stands between backticks as code."""
-    parts = shortened(text, 2000).split("`")
+    parts = shorten(text, 2000).split("`")
     if len(parts) % 2 == 0:
-        return join(shortened(text, 2000))
+        return join(shorten(text, 2000))
     return join(element("code", element("bdi", part)) if number % 2 else part for number, part in enumerate(parts))

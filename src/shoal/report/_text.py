@@ -12,7 +12,7 @@ from shoal.guarantees import AccountEntry, BudgetEntry, Certificate, RehearsalEn
 from shoal.methods import Result
 from shoal.methods.noise import GIVEN_PARTITION, NOISE, RECORD_QUERY
 from shoal.report._document import Document, LearntFigures, OwnFigures, PeopleFigures, Risk, Variant
-from shoal.report._markup import clean, shortened
+from shoal.report._markup import clean, shorten
 from shoal.risk import Reidentification, UnitRisk
 from shoal.schema import Role
 from shoal.tables import values_of
@@ -31,7 +31,7 @@ UNPROTECTED = "Do not publish it or any figure in it."
 GUESSED = "The roles of the columns were guessed; no person has confirmed them."
 
 
-def measured(value: float | None) -> str:
+def format_measure(value: float | None) -> str:
     """Return the value of a quality measure."""
     return "not defined" if value is None else f"{value:,.6g}"
 
@@ -92,7 +92,7 @@ STRENGTHS = {
 }
 
 
-def hidden(among: int) -> str:
+def say_hidden(among: int) -> str:
     """Say how people are hidden where values were exchanged."""
     return (
         "Quasi-identifiers are released unchanged, so everybody sees who is in the release. Other values were moved at "
@@ -135,7 +135,7 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         yield "A person with several records is protected less: the privacy loss grows with their number."
         yield "Privacy losses add up: every further release about the same people spends more."
         if certificate.account is not None:
-            yield _paid(certificate.account)
+            yield _say_account(certificate.account)
     elif models & NOISE.keys():
         yield from _noisy(models)
     else:
@@ -144,7 +144,7 @@ def limitations(certificate: Certificate) -> Iterable[str]:
             "more."
         )
     if certificate.rehearsal is not None:
-        yield _rehearsed(certificate.rehearsal)
+        yield _say_rehearsal(certificate.rehearsal)
     if strengths == {Strength.SYNTACTIC}:
         yield ("The promise is a property of the released table, whatever may be inferred from how it was chosen.")
         if _reads_alike(certificate):
@@ -159,7 +159,7 @@ def limitations(certificate: Certificate) -> Iterable[str]:
         yield f"The domain of {names} was not declared but taken from the data; released labels may reveal its values."
 
 
-def _rehearsed(rehearsal: RehearsalEntry) -> str:
+def _say_rehearsal(rehearsal: RehearsalEntry) -> str:
     """Say that a release was attacked before it left, by which rule, and what was accepted."""
     accepted = f" The publisher accepts what {quoted(rehearsal.accepted)} give away." if rehearsal.accepted else ""
     return (
@@ -169,7 +169,7 @@ def _rehearsed(rehearsal: RehearsalEntry) -> str:
     )
 
 
-def _paid(account: AccountEntry) -> str:
+def _say_account(account: AccountEntry) -> str:
     """Say what the account of a release has spent, and what is left."""
 
     def figures(one: BudgetEntry, less: BudgetEntry | None = None) -> str:
@@ -242,7 +242,7 @@ def summary(release: Result) -> str:
             lines += _risk(MOVED, _HIDDEN_RISKS, [release.after])
     else:
         lines += _risk("Risk of the worst table" if apart else "Risk", _RISKS, shown)
-    lines += _kept([OwnFigures.of(each) for each in release.own_values])
+    lines += _kept_lines([OwnFigures.of(each) for each in release.own_values])
     return "\n".join([*lines, *_people([PeopleFigures.of(each) for each in release.people or ()])])
 
 
@@ -254,7 +254,7 @@ def _people(found: Sequence[PeopleFigures]) -> list[str]:
 
 def render_text(document: Document) -> str:
     """Return the report as plain text; characters that a terminal would obey are spelt out."""
-    lines = [*_wrapped(" ".join(notice(document)), indent=""), ""]
+    lines = [*_wrap_item(" ".join(notice(document)), indent=""), ""]
     if document.rehearsal is not None:
         lines += table_lines(document.rehearsal.line, ("an attacker who knows", "finds"), document.rehearsal.rows)
     lines += _section("Release", (f"{ABOUT[name]}: {text}" for name, text in document.about.items()))
@@ -272,8 +272,8 @@ def render_text(document: Document) -> str:
         elif table.learnt is not None:
             lines += _learnt(f"{LEARNING}, {table.file}", table.learnt)
         elif table.hidden_among is not None:
-            lines += _section(f"Risk, {table.file}", [hidden(table.hidden_among)])
-    lines += _kept(document.own_values)
+            lines += _section(f"Risk, {table.file}", [say_hidden(table.hidden_among)])
+    lines += _kept_lines(document.own_values)
     lines += _people(document.people)
     lines += _quality(document.measures)
     lines += _section("Attention", document.attention)
@@ -294,7 +294,7 @@ def table_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
 
 def _section(title: str, sentences: Iterable[str]) -> list[str]:
     """Return a titled list; nothing where there is nothing to say."""
-    lines = [line for sentence in sentences for line in _wrapped(sentence, indent="  - ")]
+    lines = [line for sentence in sentences for line in _wrap_item(sentence, indent="  - ")]
     return [clean(title), *lines] if lines else []
 
 
@@ -302,7 +302,7 @@ def _quality(measures: Mapping[str, float | None]) -> list[str]:
     if not measures:
         return []
     width = max(24, *map(len, measures))
-    return ["Quality", *(f"  {clean(name):<{width}}  {measured(value)}" for name, value in measures.items())]
+    return ["Quality", *(f"  {clean(name):<{width}}  {format_measure(value)}" for name, value in measures.items())]
 
 
 def _risk(title: str, names: Sequence[str], shown: Sequence[Risk | Reidentification]) -> list[str]:
@@ -321,7 +321,7 @@ def kept_rows(found: Sequence[OwnFigures]) -> list[tuple[str, str, str]]:
     return [(each.column, share(each.mean), share(each.greatest)) for each in found]
 
 
-def _kept(found: Sequence[OwnFigures]) -> list[str]:
+def _kept_lines(found: Sequence[OwnFigures]) -> list[str]:
     return table_lines(KEPT, KEPT_HEADER, kept_rows(found)) if found else []
 
 
@@ -342,7 +342,7 @@ def _beside(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
     return lines + [f"  {name:<20}{' '.join(f'{cell:>{width}}' for cell in cells)}" for name, *cells in rows]
 
 
-def _wrapped(sentence: str, *, indent: str) -> list[str]:
-    text = clean(shortened(sentence, 20_000))
+def _wrap_item(sentence: str, *, indent: str) -> list[str]:
+    text = clean(shorten(sentence, 20_000))
     more = " " * len(indent)
     return textwrap.wrap(text, width=80, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)

@@ -128,7 +128,7 @@ class _Compared:
 def _width(axis: ColumnAxis) -> float:
     domain, places = axis.attribute.domain, axis.places
     assert places is not None  # noqa: S101 - asked for ordered columns only
-    if domain is not None and domain.bounded and isinstance(domain.minimum, int | float):
+    if domain is not None and domain.is_bounded and isinstance(domain.minimum, int | float):
         return float(domain.maximum - domain.minimum)  # type: ignore[operator]
     return float(places.max() - places.min())
 

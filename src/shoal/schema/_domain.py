@@ -90,7 +90,7 @@ class Domain:
         problems.raise_as(SchemaError)
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether both bounds are known."""
         return self.minimum is not None and self.maximum is not None
 

@@ -74,7 +74,7 @@ class RuledColumn:
         rank[np.argsort(keys, kind="stable")] = np.arange(len(leaves))
         return rank
 
-    def covered(self, low: pa.Array, high: pa.Array) -> Floats:
+    def measure_coverage(self, low: pa.Array, high: pa.Array) -> Floats:
         """Return the part of the domain that each interval of numbers or days covers, in [0, 1]."""
         minimum, maximum = self._bounds()
         if not maximum > minimum:
@@ -199,7 +199,7 @@ class HierarchyRule(ABC):
         """The file that the rule reads, relative to the schema's folder."""
         return None
 
-    def moved(self, path: str) -> Self:
+    def with_path(self, path: str) -> Self:
         """Return the rule with its file at another place; a rule that reads none is the same everywhere."""
         return self
 

@@ -199,7 +199,7 @@ class Attribute:
         """
         if not self.refuses:
             return self
-        numbers = self.kind in (Kind.NUMERIC, Kind.DATE) and self.domain is not None and self.domain.bounded
+        numbers = self.kind in (Kind.NUMERIC, Kind.DATE) and self.domain is not None and self.domain.is_bounded
         outside = self.outside if self.outside != Outside.REFUSE else Outside.CLAMP if numbers else Outside.MISSING
         missing = Missing.DROP if self.missing is Missing.REFUSE else self.missing
         return replace(self, outside=outside, missing=missing)
@@ -218,7 +218,7 @@ class Attribute:
             yield "a sampling weight is released as it is and takes no `hierarchy`"
         if self.domain is not None and self.domain.provenance is Provenance.INFERRED and self.domain.values is None:
             yield "bounds that were read off the data are not kept in a schema"
-        if self.outside == Outside.CLAMP and not (self.domain is not None and self.domain.bounded):
+        if self.outside == Outside.CLAMP and not (self.domain is not None and self.domain.is_bounded):
             yield '`outside = "clamp"` needs `minimum` and `maximum`'
         elif self.outside not in (*Outside, *self._other_values):
             yield f"`outside` must be one of {', '.join(Outside)}, or one of the declared `values`"

@@ -194,23 +194,23 @@ def _attribute(name: str, column: object, folder: Path, problems: Problems) -> A
     written = {key: entry.get(key, read) for key, read in _WRITTEN.items()}
     good = entry.close()
     rule = None if hierarchy is None else _rule(subject, hierarchy, problems)
-    computed = None if derived is None else _derived(subject, derived, folder, problems)
+    computed = None if derived is None else _read_derived(subject, derived, folder, problems)
     if role is None or not good:
         return None
-    reading = _noted(subject, problems, lambda: Reading(**{k: v for k, v in written.items() if v is not None}))  # type: ignore[arg-type]
+    reading = _try_to_make(subject, problems, lambda: Reading(**{k: v for k, v in written.items() if v is not None}))  # type: ignore[arg-type]
     domain = None
     if values is not None or seen is not None or minimum is not None or maximum is not None:
         provenance = _PROVENANCE[origin or _Origin.DECLARED]
         if values is None and seen is not None:
             values, provenance = seen, Provenance.INFERRED
-        domain = _noted(
+        domain = _try_to_make(
             subject,
             problems,
             lambda: Domain(values=values, minimum=minimum, maximum=maximum, provenance=provenance),
         )
     if domain is None and values is not None:
         domain = Domain(values=("-",))  # a stand-in, so that the rest of the column is checked as well
-    return _noted(
+    return _try_to_make(
         "",
         problems,
         lambda: Attribute(
@@ -230,7 +230,7 @@ def _attribute(name: str, column: object, folder: Path, problems: Problems) -> A
     )
 
 
-def _noted(subject: str, problems: Problems, make: Callable[[], T]) -> T | None:
+def _try_to_make(subject: str, problems: Problems, make: Callable[[], T]) -> T | None:
     """Return what is made, or None and note why it cannot be."""
     try:
         return make()
@@ -247,13 +247,13 @@ def _rule(subject: str, found: Mapping[str, object], problems: Problems) -> Hier
         problems.add(f"{subject}: {_which_rule(found, named)}")
         return None
     entry = TomlTable(found, f"{subject}: `hierarchy`", problems)
-    return _noted(subject, problems, lambda: RULES[named[0]].read(entry))
+    return _try_to_make(subject, problems, lambda: RULES[named[0]].read(entry))
 
 
-def _derived(subject: str, rule: Mapping[str, object], folder: Path, problems: Problems) -> Derived | None:
+def _read_derived(subject: str, rule: Mapping[str, object], folder: Path, problems: Problems) -> Derived | None:
     """Return the rule by which a column follows from another one."""
     entry = TomlTable(rule, f"{subject}: `derived`", problems)
-    return _noted(subject, problems, lambda: Derived.read(entry, folder))
+    return _try_to_make(subject, problems, lambda: Derived.read(entry, folder))
 
 
 def _which_rule(found: Mapping[str, object], named: list[str]) -> str:

@@ -62,7 +62,7 @@ def text(values: pa.Array | pa.ChunkedArray) -> pa.StringArray:
     raise DataError(f"values of type {kind} cannot be written as text")
 
 
-def listed(words: Iterable[str]) -> str:
+def join_words(words: Iterable[str]) -> str:
     """Return "5", "5 and 10", "5, 10 and 20"."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
@@ -91,7 +91,7 @@ class EncodedTexts:
     first: Integers
 
 
-def encoded(texts: pa.StringArray) -> EncodedTexts:
+def encode_texts(texts: pa.StringArray) -> EncodedTexts:
     """Return texts by number, as they appear."""
     found = texts.dictionary_encode()
     groups = found.indices.to_numpy(zero_copy_only=False).astype(np.int64)

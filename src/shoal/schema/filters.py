@@ -109,13 +109,13 @@ class _Parser:
         self._tokens, self._schema, self._derived = tokens, schema, derived
 
     def either(self, depth: int) -> Condition:
-        return self._joined("or", Or, lambda: self._joined("and", And, lambda: self._factor(depth)))
+        return self._read_joined("or", Or, lambda: self._read_joined("and", And, lambda: self._factor(depth)))
 
     def end(self) -> None:
         if self._tokens[0].kind != "end":
-            raise self._expected("`and`, `or` or the end")
+            raise self._expected_error("`and`, `or` or the end")
 
-    def _joined(self, sign: str, join: type[And | Or], read: Callable[[], Condition]) -> Condition:
+    def _read_joined(self, sign: str, join: type[And | Or], read: Callable[[], Condition]) -> Condition:
         """Read one or more parts with a sign between them."""
         parts = [read()]
         while self._skip(sign):
@@ -147,19 +147,19 @@ class _Parser:
         negated = self._skip("not")
         if self._skip("in"):
             self._need("(")
-            listed = self._joined(",", Or, lambda: reader.compare("=", self._value()))
+            listed = self._read_joined(",", Or, lambda: reader.compare("=", self._value()))
             self._need(")")
             return _maybe_not(listed, negated=negated)
         sign = self._tokens[0].text
         if negated or sign not in _SIGNS:
-            raise self._expected("a comparison such as `=`, `<=`, `in`, `between` or `is missing`")
+            raise self._expected_error("a comparison such as `=`, `<=`, `in`, `between` or `is missing`")
         self._tokens.pop(0)
         return reader.compare(_SIGNS[sign], self._value())
 
     def _column(self) -> _ColumnReader:
         token = self._tokens[0]
         if token.kind not in ("name", "quoted"):
-            raise self._expected("the name of a column")
+            raise self._expected_error("the name of a column")
         name = token.text.strip("`")
         if name not in self._schema:
             raise FilterError(f"the filter names an unknown column at character {token.place}.")
@@ -174,7 +174,7 @@ class _Parser:
     def _value(self) -> _Token:
         token = self._tokens[0]
         if token.kind not in ("text", "number", "name"):
-            raise self._expected("a number, or a text in quotes")
+            raise self._expected_error("a number, or a text in quotes")
         return self._tokens.pop(0)
 
     def _skip(self, text: str) -> bool:
@@ -185,9 +185,9 @@ class _Parser:
 
     def _need(self, text: str) -> None:
         if not self._skip(text):
-            raise self._expected(f"`{text}`")
+            raise self._expected_error(f"`{text}`")
 
-    def _expected(self, what: str) -> FilterError:
+    def _expected_error(self, what: str) -> FilterError:
         return FilterError(f"expected {what} at character {self._tokens[0].place} of the filter.")
 
 
@@ -224,7 +224,7 @@ class _ColumnReader:
         name = self.attribute.name
         if self.attribute.kind is Kind.DATE:
             try:
-                return dt.date.fromisoformat(_unquoted(token)).toordinal()
+                return dt.date.fromisoformat(_unquote(token)).toordinal()
             except ValueError:
                 raise FilterError(
                     f'column `{name}` must be compared with a date such as "2024-12-31" (at character {token.place}).'
@@ -236,7 +236,7 @@ class _ColumnReader:
         return number + 0.0
 
     def _texts(self, sign: str, token: _Token) -> frozenset[str]:
-        name, value = self.attribute.name, _unquoted(token)
+        name, value = self.attribute.name, _unquote(token)
         known = None if self.attribute.domain is None else self.attribute.domain.values
         if known is not None and value not in known:
             raise FilterError(f"column `{name}` has no such value (at character {token.place}).")
@@ -251,7 +251,7 @@ class _ColumnReader:
         return frozenset(chosen[sign])
 
 
-def _unquoted(token: _Token) -> str:
+def _unquote(token: _Token) -> str:
     if token.kind in ("number", "name"):
         return token.text
     quote = token.text[0]

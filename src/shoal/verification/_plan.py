@@ -157,7 +157,7 @@ def _promises(plan: Plan, certificate: Certificate) -> Decision:
         wanted = sorted(repr((model.name, model.parameters())) for model in asked)
         if wanted != sorted(repr((entry.model, entry.parameters)) for entry in certificate.promises):
             return False, "the certificate does not promise what plan.toml asks for"
-    missing = plan.method.unanswered(plan.schema, asked, certificate.promises)
+    missing = plan.method.find_unanswered(plan.schema, asked, certificate.promises)
     if missing:
         return False, f"nothing in the certificate corresponds to `{missing[0].title}`, which plan.toml asks for"
     return True, f"{len(said)}, as plan.toml asks for"

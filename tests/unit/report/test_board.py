@@ -16,7 +16,7 @@ import shoal
 from shoal.errors import ParameterError, PlanError
 from shoal.folder import REPORT
 from shoal.report import board_report, render_html, render_text
-from shoal.report._charts import _advance, _fitting, _left, cross_chart
+from shoal.report._charts import _advance, _fitting, _left_edge, cross_chart
 from shoal.report._gather import _MEANINGS
 from shoal.schema import Attribute, Domain, Flat, Intervals, Kind, Role, Schema
 from shoal.utility import CrossTable
@@ -151,7 +151,7 @@ def test_a_board_reads_what_was_done_in_the_terms_of_the_standard(release: Path)
     "label", ["WWWWWWWWWWWWWWWWWWWWWWW", "2024-10-19 to 2024-11-24", "東京都" * 9, "short", "i" * 80]
 )
 def test_a_label_is_cut_at_its_far_end_alone(label: str) -> None:
-    room = _left([label]) - 8
+    room = _left_edge([label]) - 8
     shown = _fitting(label, room)
     assert sum(map(_advance, shown)) <= room
     assert label.startswith(shown.removesuffix("…"))

@@ -85,9 +85,9 @@ def test_a_domain_that_makes_no_sense_is_refused(settings, part):
 
 
 def test_a_domain_is_bounded_by_both_bounds():
-    assert Domain(minimum=0, maximum=0).bounded
-    assert not Domain(minimum=0).bounded
-    assert not Domain(values=("a",)).bounded
+    assert Domain(minimum=0, maximum=0).is_bounded
+    assert not Domain(minimum=0).is_bounded
+    assert not Domain(values=("a",)).is_bounded
     assert Domain(values=["a", "b"]) == Domain(values=("a", "b"))
 
 

@@ -128,11 +128,11 @@ def test_rules_explain_themselves(rule, words):
 def test_rules_say_where_their_values_come_from():
     assert [name for name, rule in RULES.items() if rule.lists_values] == ["digits", "groups", "taxonomy", "file"]
     assert FromFile(path="zip.csv").file == "zip.csv"
-    assert FromFile(path="zip.csv", delimiter=",").moved("there.csv") == FromFile(path="there.csv", delimiter=",")
-    assert Taxonomy(path="t.csv").moved("there.csv").file == "there.csv"
+    assert FromFile(path="zip.csv", delimiter=",").with_path("there.csv") == FromFile(path="there.csv", delimiter=",")
+    assert Taxonomy(path="t.csv").with_path("there.csv").file == "there.csv"
     inline = Taxonomy(pairs=(("a", "b"),))
-    assert (inline.file, inline.moved("there.csv")) == (None, inline)
-    assert (Flat().file, Flat().moved("there.csv")) == (None, Flat())
+    assert (inline.file, inline.with_path("there.csv")) == (None, inline)
+    assert (Flat().file, Flat().with_path("there.csv")) == (None, Flat())
 
 
 def test_a_table_that_is_no_rule_is_refused():

@@ -38,7 +38,7 @@ from ._near_classes import microaggregate_points as microaggregate_points
 from ._near_classes import rank_bound as rank_bound
 from ._partition import Partition as Partition
 from ._partition import cluster_means as cluster_means
-from ._partition import merged as merged
+from ._partition import merge_clusters as merge_clusters
 from ._partition import permutation_within as permutation_within
 from ._partition import require_size as require_size
 from ._partition import squared_error as squared_error
@@ -57,8 +57,8 @@ from ._run import classes_of as classes_of
 from ._slice import Composition as Composition
 from ._slice import Slice as Slice
 from ._slice import associations as associations
-from ._slice import exposed as exposed
-from ._slice import grouped as grouped
+from ._slice import find_exposed as find_exposed
+from ._slice import group_columns as group_columns
 from ._stochastic import DrawnCloseness as DrawnCloseness
 from ._stochastic import LocalPrivacy as LocalPrivacy
 from ._stochastic import StochasticCloseness as StochasticCloseness

@@ -19,7 +19,7 @@ from shoal.methods.classes._method import PartitionMethod
 from shoal.methods.classes._microaggregation import BLOCK
 from shoal.methods.classes._near_classes import microaggregate_points
 from shoal.methods.classes._partition import Partition, as_column, require_size
-from shoal.methods.classes._run import Classified, Form, classes_of, satisfied
+from shoal.methods.classes._run import Classified, Form, classes_of, find_satisfying
 from shoal.models import Model
 from shoal.schema import Schema
 
@@ -90,7 +90,7 @@ class Anatomy(BlockMethod):
         k = max(model.capabilities.minimal_class_size for model in models)
         partition = partition_by_confidential(people.codes[:, people.column(name)].astype(np.float64), k)
         # whether persons keep them is looked at afterwards
-        verdict = satisfied(models, classes_of(partition, people.sensitive, people.codes))
+        verdict = find_satisfying(models, classes_of(partition, people.sensitive, people.codes))
         if not verdict.all():
             raise RequirementError(
                 f"{int((~verdict).sum()):,} of {len(verdict):,} classes of near confidential values break a promise",
@@ -105,7 +105,7 @@ class Anatomy(BlockMethod):
 
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make the classes of a block by quasi-identifiers."""
-        return block.microaggregated("best")
+        return block.microaggregate("best")
 
 
 def partition_by_confidential(values: ArrayLike, k: int) -> Partition:

@@ -30,7 +30,7 @@ from shoal.methods.classes._forms import (
     joined_view,
 )
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, state_promise, strengthen
 from shoal.methods.classes._promises_clusters import Exchanged
 from shoal.methods.classes._run import ReleasedColumns, bucket_column
 from shoal.methods.classes._steps import Classed, Permuted, Separated
@@ -55,14 +55,14 @@ class BlockBuckets:
 
     def factor(self, classes: Classes) -> Fraction:
         """Return the t that classes keep with the buckets of all columns, rounded up."""
-        found = achieved(self.joint, self.joint.find_achieved(classes))
+        found = strengthen(self.joint, self.joint.find_achieved(classes))
         return fraction(found.parameters()["t"])  # type: ignore[arg-type]
 
     def views(self, classes: Classes) -> tuple[Promise, ...]:
         """Say what closeness is as differential privacy, given the classes with the buckets of all columns."""
         return (ViewPrivacy(columns=self.event.columns, t=self.factor(classes)).promise(),)
 
-    def hidden(self, classes: Classes, alike: Classes, times: Counts) -> Promise:
+    def promise_hidden_classes(self, classes: Classes, alike: Classes, times: Counts) -> Promise:
         """List the different histograms of classes that are not published, and how many have each."""
         histogram = alike.histogram(self.joint.attribute)
         counts = np.zeros((len(alike), len(self.labels)), dtype=np.int64)
@@ -98,7 +98,7 @@ class BlockRun(ReleasedColumns):
         return self.plan.schema
 
     @property
-    def classed(self) -> Classed:
+    def step_of_classes(self) -> Classed:
         """Say which classes were made."""
         return Classed(
             method=self.method.name,
@@ -109,7 +109,7 @@ class BlockRun(ReleasedColumns):
             largest=int(self.sizes.max()),
         )
 
-    def described(self, names: Sequence[str]) -> tuple[Column, ...]:
+    def describe_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what a checker must know of columns."""
         buckets = {each.name: each for each in self.clustered.blocks.relabelled}
         return tuple(
@@ -122,11 +122,11 @@ class BlockRun(ReleasedColumns):
     def promises(self, words: Words) -> tuple[Promise, ...]:
         """Say what the classes keep."""
         pairs = zip(self.plan.class_models, self.judged, strict=True)
-        return (*(stated(model, (classes,), words) for model, classes in pairs), *self.views)
+        return (*(state_promise(model, (classes,), words) for model, classes in pairs), *self.views)
 
     def one_table(self, table: Table, guarantee: Guarantee) -> Outcome:
         """Release one table."""
-        described = self.described(released_columns(self.schema))
+        described = self.describe_columns(released_columns(self.schema))
         return (Part(file=DATA, table=table, records=self.records, columns=described),), guarantee, {}
 
 
@@ -143,7 +143,7 @@ class BlockForm(ABC):
 
     @property
     @abstractmethod
-    def made(self) -> dict[str, str]:
+    def column_types(self) -> dict[str, str]:
         """The columns that executors make, and what Spark calls their types."""
 
     @property
@@ -165,7 +165,7 @@ class BlockForm(ABC):
         """Return what the quasi-identifiers lost, by the names of measures."""
         return errors.measures()
 
-    def shown(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
+    def join_parts(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
         """Return the released table."""
         del run
         return parts[0].table
@@ -177,13 +177,13 @@ class Averaging(BlockForm):
     __slots__ = ()
 
     @property
-    def made(self) -> dict[str, str]:
+    def column_types(self) -> dict[str, str]:
         return {f"new{i}": each.type for i, each in enumerate(self.columns)}
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that tell classes apart: those with the same middle are one."""
-        return tuple(self.made)
+        return tuple(self.column_types)
 
     def values(
         self, rows: pa.Table, numbers: list[Floats], partition: Partition, clusters: Integers
@@ -200,7 +200,7 @@ class Averaging(BlockForm):
     def outcome(self, run: BlockRun) -> Outcome:
         """Release one table, whose quasi-identifiers are those of the class."""
         table = run.clustered.released(released_columns(run.schema), key=run.work.key)
-        events = (*run.before, run.classed, *run.after)
+        events = (*run.before, run.step_of_classes, *run.after)
         promises = run.promises(Words(person=run.schema.person))
         return run.one_table(table, Guarantee(promises=promises, events=events))
 
@@ -211,7 +211,7 @@ class Exchanging(BlockForm):
     __slots__ = ()
 
     @property
-    def made(self) -> dict[str, str]:
+    def column_types(self) -> dict[str, str]:
         return {"cluster": "bigint", "other": "bigint"}
 
     def values(
@@ -222,7 +222,7 @@ class Exchanging(BlockForm):
         order = permutation_within(partition, source=source)
         errors = np.zeros(rows.num_rows)
         for each, own in zip(self.columns, numbers, strict=True):
-            errors += each.attribute.weight * each.moved(own, order)
+            errors += each.attribute.weight * each.measure_errors(own, order)
         return {"cluster": pa.array(clusters), "other": rows[tables.ROW].take(pa.array(order))}, errors
 
     def outcome(self, run: BlockRun) -> Outcome:
@@ -232,7 +232,7 @@ class Exchanging(BlockForm):
         linked = Exchanged(k=int(run.sizes.min()), intruder="uninformed", columns=moved)
         exchanged = (linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic),)
         promises = (*run.hidden, *run.views) if run.hidden else exchanged
-        events = (*run.before, run.classed, Permuted(columns=moved))
+        events = (*run.before, run.step_of_classes, Permuted(columns=moved))
         return run.one_table(table, Guarantee(promises=promises, events=events))
 
 
@@ -242,7 +242,7 @@ class Separating(BlockForm):
     __slots__ = ()
 
     @property
-    def made(self) -> dict[str, str]:
+    def column_types(self) -> dict[str, str]:
         return {"cluster": "bigint"}
 
     def values(
@@ -262,21 +262,21 @@ class Separating(BlockForm):
                 file=file,
                 table=table,
                 records=run.records,
-                columns=(_link(link, file), *run.described(names)),
+                columns=(_link(link, file), *run.describe_columns(names)),
                 class_column=link,
             )
             for table, (file, names) in zip(made, files.items(), strict=True)
         )
         separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
         promises = tuple(replace(promise, file=CONFIDENTIAL) for promise in run.promises(Words(alike=False)))
-        guarantee = Guarantee(promises=promises, events=(*run.before, run.classed, separated))
+        guarantee = Guarantee(promises=promises, events=(*run.before, run.step_of_classes, separated))
         return parts, guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
 
     def measures(self, errors: Errors) -> Mapping[str, float]:
         """Return what the quasi-identifiers lost: nothing."""
         return {"loss": 0.0, **errors.measures()}
 
-    def shown(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
+    def join_parts(self, run: BlockRun, parts: tuple[Part, ...]) -> Table:
         """Return the two tables joined."""
         identifying, confidential = parts
         return tables.join_classes(
@@ -296,4 +296,4 @@ def block_form(method: BlockMethod, columns: tuple[BlockColumn, ...], work: Work
     """Return the form that a method asks for."""
     form = _FORMS[method.form]
     drawn = form is Exchanging and not work.source.from_system()
-    return form(columns=columns, decimals=method.rounded, seed=work.source.bits(48) if drawn else None)
+    return form(columns=columns, decimals=method.decimals_of_means, seed=work.source.bits(48) if drawn else None)

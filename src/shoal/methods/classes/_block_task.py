@@ -50,7 +50,7 @@ class BlockRecords:
 
     task: BlockTask
     #: Where they lie, and the codes of their sensitive values.
-    places: Floats
+    points: Floats
     codes: Integers
     #: The person of every record, all of whose records are in this block; None where everybody has one.
     persons: Integers | None
@@ -61,11 +61,11 @@ class BlockRecords:
         names = [attribute.name for attribute in self.task.sensitive]
         return dict(zip(names, self.task.totals, strict=True))
 
-    def microaggregated(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
+    def microaggregate(self, strategy: Strategy, clusters: Callable[[int], Partition] | None = None) -> Partition:
         """Return homogeneous classes of the least size that keep the promises; see `microaggregate_points`."""
         models = (KAnonymity(self.task.k), *self.task.models)
         return microaggregate_points(
-            self.places, self.task.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
+            self.points, self.task.sensitive, self.codes, models, strategy, clusters, self.persons, totals=self.totals
         )
 
 
@@ -88,13 +88,13 @@ class BlockTask:
         """
         numbers = self._numbers(rows)
         partition = self.method.partition_block(self._records(rows, numbers))
-        return self._released(rows, numbers, partition, self._first(rows) + partition.labels.astype(np.int64))
+        return self._release_rows(rows, numbers, partition, self._first(rows) + partition.labels.astype(np.int64))
 
     def _records(self, rows: pa.Table, numbers: list[Floats]) -> BlockRecords:
         codes = [rows[f"s{j}"].to_numpy() for j in range(len(self.sensitive))]
         return BlockRecords(
             task=self,
-            places=self._places(numbers),
+            points=self._places(numbers),
             codes=np.stack(codes, axis=1) if codes else np.empty((rows.num_rows, 0), np.int32),
             persons=_numbers_of(rows["who"]) if "who" in rows.column_names else None,
         )
@@ -108,7 +108,7 @@ class BlockTask:
         """Cluster a block; return the cluster of every record, how wide it is, and where."""
         numbers = self._numbers(rows)
         records = self._records(rows, numbers)
-        places, partition = records.places, self.method.partition_block(records)
+        places, partition = records.points, self.method.partition_block(records)
         centres = cluster_means(places, partition)[partition.labels]
         squares = np.square(places - centres).sum(axis=1)
         width = np.bincount(partition.labels, weights=squares)[partition.labels]
@@ -123,9 +123,9 @@ class BlockTask:
         names, labels = np.unique(rows["cluster"].to_numpy(), return_inverse=True)
         drafted = Partition(labels.astype(np.int32))
         partition = exchange(self._places(numbers), drafted).require(self.k, 2 * self.k - 1)
-        return self._released(rows, numbers, partition, names[partition.labels])
+        return self._release_rows(rows, numbers, partition, names[partition.labels])
 
-    def _released(self, rows: pa.Table, numbers: list[Floats], partition: Partition, names: Integers) -> pa.Table:
+    def _release_rows(self, rows: pa.Table, numbers: list[Floats], partition: Partition, names: Integers) -> pa.Table:
         made, errors = self.form.values(rows, numbers, partition, names)
         kept = {
             name: rows[name]
@@ -186,7 +186,7 @@ class BlockColumn(ABC):
         """Return the middle of every cluster, and the squared error of every record."""
 
     @abstractmethod
-    def moved(self, values: Floats, order: Integers) -> Floats:
+    def measure_errors(self, values: Floats, order: Integers) -> Floats:
         """Return the squared error of every record if it takes the value of another."""
 
 
@@ -236,7 +236,7 @@ class BlockNumbers(BlockColumn):
         released = as_numbers(self.attribute, middle)[partition.labels]
         return middle, squared_errors(values, released, self.deviation)
 
-    def moved(self, values: Floats, order: Integers) -> Floats:
+    def measure_errors(self, values: Floats, order: Integers) -> Floats:
         return squared_errors(values, values[order], self.deviation)
 
 
@@ -282,7 +282,7 @@ class BlockCategories(BlockColumn):
         errors = squared_concept_errors(self.hierarchy, leaves, found[partition.labels])
         return concept_names(self.hierarchy).take(pa.array(found)), errors
 
-    def moved(self, values: Floats, order: Integers) -> Floats:
+    def measure_errors(self, values: Floats, order: Integers) -> Floats:
         leaves = values.astype(np.int64)
         return squared_concept_errors(self.hierarchy, leaves, leaves[order])
 

@@ -82,7 +82,7 @@ def cut(sample: Floats, records: int, most: int, *, late: Collection[int] = ()) 
     >>> cut(sample, 400, 200)
     Plane(axis=0, border=3.0, below=0, above=1)
     """
-    return _numbered(_cut(sample, np.arange(len(sample)), records, most, late))
+    return _number_blocks(_cut(sample, np.arange(len(sample)), records, most, late))
 
 
 def axes_cut(block: Block) -> frozenset[int]:
@@ -104,7 +104,7 @@ def recut(block: Block, sample: Floats, sizes: Mapping[int, int], most: int) -> 
             above=visit(part.above, rows[~below]),
         )
 
-    return _numbered(visit(block, np.arange(len(sample))))
+    return _number_blocks(visit(block, np.arange(len(sample))))
 
 
 def without_small(block: Block, sizes: Mapping[int, int], least: int) -> Block:
@@ -120,7 +120,7 @@ def without_small(block: Block, sizes: Mapping[int, int], least: int) -> Block:
     Plane(axis=1, border=0.0, below=0, above=1)
     """
     kept, _ = _without_small(block, sizes, least)
-    return 0 if kept is None else _numbered(kept)
+    return 0 if kept is None else _number_blocks(kept)
 
 
 def dealt(block: Block, sizes: Mapping[int, int], most: int, last: int) -> Block:
@@ -133,19 +133,19 @@ def dealt(block: Block, sizes: Mapping[int, int], most: int, last: int) -> Block
     >>> dealt(Plane(axis=0, border=3.0, below=0, above=1), {0: 4, 1: 9}, 5, 1)
     Plane(axis=0, border=3.0, below=0, above=Plane(axis=1, border=0.5, below=1, above=2))
     """
-    return _numbered(_dealt(block, sizes, most, last, 0.0, 1.0))
+    return _number_blocks(_dealt(block, sizes, most, last, 0.0, 1.0))
 
 
 def _dealt(block: Block, sizes: Mapping[int, int], most: int, last: int, low: float, high: float) -> Block:
     if isinstance(block, int):
-        return _halved(low, high, -(-sizes.get(block, 0) // most), last)
+        return _halve_range(low, high, -(-sizes.get(block, 0) // most), last)
     tie = block.axis == last
     below = _dealt(block.below, sizes, most, last, low, block.border if tie else high)
     above = _dealt(block.above, sizes, most, last, block.border if tie else low, high)
     return replace(block, below=below, above=above)
 
 
-def _halved(low: float, high: float, parts: int, last: int) -> Block:
+def _halve_range(low: float, high: float, parts: int, last: int) -> Block:
     if parts < 2:
         return 0
     half = parts // 2
@@ -153,8 +153,8 @@ def _halved(low: float, high: float, parts: int, last: int) -> Block:
     return Plane(
         axis=last,
         border=border,
-        below=_halved(low, border, half, last),
-        above=_halved(border, high, parts - half, last),
+        below=_halve_range(low, border, half, last),
+        above=_halve_range(border, high, parts - half, last),
     )
 
 
@@ -209,7 +209,7 @@ def _without_small(block: Block, sizes: Mapping[int, int], least: int) -> tuple[
     return (above if below is None else below), records
 
 
-def _numbered(block: Block) -> Block:
+def _number_blocks(block: Block) -> Block:
     """Number the blocks from 0 on."""
     numbers = count()
 

@@ -131,7 +131,7 @@ class Bucketize(BlockMethod):
         _, t = _closest(models)
         return (MultiplicativeCloseness(sensitive[-1].name, 1 + (t - 1) / SPARED),)
 
-    def bucketed(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
+    def make_buckets(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
         """Make the buckets of the whole table, and one attribute more, last: the buckets of all columns together."""
         names, t = _closest(models)
         attributes = [attribute for name in names for attribute in blocks.sensitive if attribute.name == name]
@@ -159,7 +159,7 @@ class Bucketize(BlockMethod):
         ]
         # p / q <= t where p / r <= t / f and r / q <= f; and the same the other way round
         left = t / max(max(share, 1 / share) for share in shares)
-        return bucketize_points(block.places, numbers, left, block.task.k, class_size=self.class_size)
+        return bucketize_points(block.points, numbers, left, block.task.k, class_size=self.class_size)
 
 
 def _closest(models: Sequence[Model]) -> tuple[tuple[str, ...], Fraction]:
@@ -216,7 +216,7 @@ def _class_size(places: Floats, numbers: Integers, t: Fraction, k: int) -> int:
     sizes = np.bincount(mine)
     options = [size for size in class_sizes(t, k, len(sizes)) if size <= len(rows)]
 
-    def tried(size: int) -> Partition:
+    def try_size(size: int) -> Partition:
         return Partition(assign(some, mine, quotas(sizes, t, size), work=TRIAL_WORK))
 
-    return best(options, tried, some) if len(options) > 1 else k
+    return best(options, try_size, some) if len(options) > 1 else k

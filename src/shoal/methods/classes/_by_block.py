@@ -21,9 +21,9 @@ from shoal.methods.base import Result, Work
 from shoal.methods.classes._block_forms import BlockBuckets, BlockForm, BlockRun, block_form
 from shoal.methods.classes._block_task import BlockColumn, BlockRecords, BlockTask, block_columns
 from shoal.methods.classes._blocks import axes_cut, cut, dealt, recut, without_small
-from shoal.methods.classes._method import PartitionMethod, reported
+from shoal.methods.classes._method import PartitionMethod, select_measures
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._run import satisfied
+from shoal.methods.classes._run import find_satisfying
 from shoal.methods.classes._steps import Blocked
 from shoal.methods.classes._typical import Errors
 from shoal.models import Classes, Model, Scope
@@ -77,7 +77,7 @@ class BlockMethod(PartitionMethod):
         return False
 
     @property
-    def rounded(self) -> int | None:
+    def decimals_of_means(self) -> int | None:
         """To how many decimals means are rounded; None: they are not."""
         return None
 
@@ -86,7 +86,7 @@ class BlockMethod(PartitionMethod):
         del sensitive
         return tuple(model for model in models if model.capabilities.sensitive)
 
-    def bucketed(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
+    def make_buckets(self, blocks: Blocks, models: Sequence[Model]) -> tuple[Blocks, BlockBuckets | None]:
         """Replace sensitive values by buckets, where the method does that."""
         del models
         return blocks, None
@@ -109,10 +109,10 @@ WIDER = 4
 """Blocks that do not keep a promise are joined with their neighbours, to so many times their size at most."""
 
 
-def _suits_persons(method: BlockMethod, asked: Work) -> bool:
+def _suits_persons(method: BlockMethod, work: Work) -> bool:
     """Say whether blocks can count persons: in classes that look alike, whose sizes alone are promised."""
-    sizes = all(model.capabilities.decided_by_size for model in asked.plan.class_models)
-    return sizes and method.form == "microaggregated" and asked.schema.household is None
+    sizes = all(model.capabilities.decided_by_size for model in work.plan.class_models)
+    return sizes and method.form == "microaggregated" and work.schema.household is None
 
 
 def _of_values(model: Model) -> bool:
@@ -122,34 +122,34 @@ def _of_values(model: Model) -> bool:
     return len(wanted.sensitive) == 1 and not apart
 
 
-def make_by_block(method: BlockMethod, asked: Work) -> Result | None:
+def make_by_block(method: BlockMethod, work: Work) -> Result | None:
     """Make a release of a table on Spark where it lies; None where it is not there, or not larger than a block, or
     where blocks cannot keep what is promised.
     """
-    models = asked.plan.class_models
+    models = work.plan.class_models
     alone = all(model.capabilities.decided_by_size or _of_values(model) for model in models)
-    if asked.table.source.kind != "spark" or not alone or not method.block_rows(models):
+    if work.table.source.kind != "spark" or not alone or not method.block_rows(models):
         return None
-    if asked.schema.person is not None and not _suits_persons(method, asked):
+    if work.schema.person is not None and not _suits_persons(method, work):
         return None
-    asked = asked.open()
-    work = _work(method, asked.plan, asked.table)
-    if work is None:
+    work = work.open()
+    blocks = _plan_blocks(method, work.plan, work.table)
+    if blocks is None:
         return None
-    asked.watch.step(0, 3, "dividing the records into blocks")
-    sample = work.sample()
-    planes = work.keeping(work.planes(sample))
+    work.watch.step(0, 3, "dividing the records into blocks")
+    sample = blocks.sample()
+    planes = blocks.keeping(blocks.planes(sample))
     if planes is None:
         return None
-    asked.watch.step(1, 3, "making classes")
-    form = block_form(method, work.columns, asked)
-    clustered = work.cluster(sample, planes, form)
-    asked.watch.step(2, 3, "checking the promises")
-    return _release(work, clustered, form, asked)
+    work.watch.step(1, 3, "making classes")
+    form = block_form(method, blocks.columns, work)
+    clustered = blocks.cluster(sample, planes, form)
+    work.watch.step(2, 3, "checking the promises")
+    return _release(blocks, clustered, form, work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Work:
+class _BlockPlan:
     """A plan and a table on Spark that suit each other."""
 
     plan: Plan
@@ -205,10 +205,10 @@ class _Work:
             totals=self.blocks.totals,
         )
         if not self.repairs:
-            return self.blocks.cluster(self.axes, planes, task.cluster, form.made, form.keys)
+            return self.blocks.cluster(self.axes, planes, task.cluster, form.column_types, form.keys)
         drafted = self.blocks.draft(self.axes, planes, task.draft)
         others = cut(sample, self.records, self.most, late=axes_cut(planes))
-        return drafted.repaired(others, self._wide(drafted), task.repair, form.made, form.keys)
+        return drafted.repaired(others, self._wide(drafted), task.repair, form.column_types, form.keys)
 
     def _wide(self, drafted: DraftedBlocks) -> float:
         """Return the width such that the clusters that are wider fill half a block, at most."""
@@ -239,16 +239,16 @@ class _Work:
         even these keep the promises.
         """
         if self.blocks.persons:
-            return self._peopled(planes)
+            return self._merge_until_peopled(planes)
         asked = self.method.of_blocks(self.plan.class_models, self.blocks.sensitive)
         if not asked:
             return planes
-        joined = self._joined(planes, asked)
+        joined = self._merge_until_satisfied(planes, asked)
         if joined is not None and (large := self._large(joined[1])):
-            joined = self._joined(dealt(joined[0], large, self.most, len(self.axes)), asked)
+            joined = self._merge_until_satisfied(dealt(joined[0], large, self.most, len(self.axes)), asked)
         return None if joined is None or self._large(joined[1]) else joined[0]
 
-    def _peopled(self, planes: Block) -> Block | None:
+    def _merge_until_peopled(self, planes: Block) -> Block | None:
         """Take planes away until every block has k persons."""
         while min((people := self.blocks.sizes(self.axes, planes, persons=True)).values()) < self.k:
             if isinstance(planes, int):
@@ -256,10 +256,10 @@ class _Work:
             planes = without_small(planes, people, self.k)
         return planes
 
-    def _joined(self, planes: Block, asked: Sequence[Model]) -> tuple[Block, dict[int, int]] | None:
+    def _merge_until_satisfied(self, planes: Block, asked: Sequence[Model]) -> tuple[Block, dict[int, int]] | None:
         while True:
             numbers, classes = self.blocks.classes(self.axes, planes)
-            good = satisfied(asked, classes)
+            good = find_satisfying(asked, classes)
             if good.all():
                 return planes, dict(zip(numbers, classes.sizes.tolist(), strict=True))
             if isinstance(planes, int):
@@ -276,7 +276,7 @@ class _Work:
         return Errors(sse=sse, sst=float(sst))
 
 
-def _work(method: BlockMethod, plan: Plan, table: Table) -> _Work | None:
+def _plan_blocks(method: BlockMethod, plan: Plan, table: Table) -> _BlockPlan | None:
     k = max((model.capabilities.minimal_class_size for model in plan.class_models), default=1)
     block = method.block_rows(plan.class_models)
     if table.count() <= max(block, k):
@@ -285,14 +285,14 @@ def _work(method: BlockMethod, plan: Plan, table: Table) -> _Work | None:
     blocks = tables.in_blocks(table, plan.schema.quasi_identifiers, read, plan.schema.person)
     if blocks is None:
         return None
-    blocks, buckets = method.bucketed(blocks, plan.class_models)
+    blocks, buckets = method.make_buckets(blocks, plan.class_models)
     records, moments = blocks.moments()
     attributes = [plan.schema[name] for name in blocks.names]
     largest = _most(block) if method.fine else None
     columns = block_columns(attributes, moments, blocks.leaves, records, largest)
     if columns is None or records < k:
         return None
-    return _Work(
+    return _BlockPlan(
         plan=plan, method=method, block=block, blocks=blocks, records=records, columns=columns, k=k, buckets=buckets
     )
 
@@ -301,30 +301,30 @@ def _most(block: int) -> int:
     return block + block // 10
 
 
-def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Work) -> Result:
-    plan, method = work.plan, work.method
+def _release(blocks: _BlockPlan, clustered: ClusteredBlocks, form: BlockForm, work: Work) -> Result:
+    plan, method = blocks.plan, blocks.method
     sizes, times = clustered.class_sizes()
-    who = _people(work, clustered)
-    counted = {work.records, *(int(found.counts.sum()) for found in work.blocks.leaves.values())}
-    counted |= {int(counts.sum()) for counts in work.blocks.totals}
+    who = _people(blocks, clustered)
+    counted = {blocks.records, *(int(found.counts.sum()) for found in blocks.blocks.leaves.values())}
+    counted |= {int(counts.sum()) for counts in blocks.blocks.totals}
     values = clustered.histograms()
     crowds = Classes(sizes=sizes) if who is None else Classes(sizes=who.after.sizes, persons=who.after.persons)
     judged = [_decisive(model, crowds, values) for model in plan.class_models]
     _check(plan, judged, counted == {int(sizes @ times)})
-    buckets = work.buckets
+    buckets = blocks.buckets
     together = None if buckets is None else _decisive(buckets.joint, Classes(sizes=sizes), values)
     views = () if buckets is None or together is None else buckets.views(together)
     hidden: tuple[Promise, ...] = ()
     if buckets is not None and together is not None and method.form == "permuted":
-        hidden = (buckets.hidden(together, *values[buckets.joint.attribute]),)
+        hidden = (buckets.promise_hidden_classes(together, *values[buckets.joint.attribute]),)
     number, largest, sse = clustered.summary()
-    before, after = method.steps(work.attributes)
-    blocked = Blocked(blocks=number, largest=largest, repaired=work.repairs)
+    before, after = method.steps(blocks.attributes)
+    blocked = Blocked(blocks=number, largest=largest, repaired=blocks.repairs)
     run = BlockRun(
         plan=plan,
         method=method,
         clustered=clustered,
-        records=work.records,
+        records=blocks.records,
         sizes=sizes,
         times=times,
         judged=tuple(judged),
@@ -332,28 +332,28 @@ def _release(work: _Work, clustered: ClusteredBlocks, form: BlockForm, asked: Wo
         hidden=hidden,
         before=(*before, *(() if buckets is None else (buckets.event,)), blocked),
         after=(*after, *(() if who is None else (who.persons_step,))),
-        work=asked,
+        work=work,
     )
     parts, guarantee, notes = form.outcome(run)
     result = Result(
         plan=plan,
-        table=form.shown(run, parts),
+        table=form.join_parts(run, parts),
         guarantee=guarantee,
-        measures=reported(plan, form.measures(work.errors(sse))),
+        measures=select_measures(plan, form.measures(blocks.errors(sse))),
         before=_risk(
-            None if who is None else who.before, *tables.class_sizes(work.blocks.table, plan.schema.quasi_identifiers)
+            None if who is None else who.before, *tables.class_sizes(blocks.blocks.table, plan.schema.quasi_identifiers)
         ),
         after=_risk(None if who is None else who.after, sizes, times),
         people=None if who is None else who.risks,
-        records=work.records,
+        records=blocks.records,
         domains=domains_of_schema(plan.schema),
         sensitive_hierarchies=tuple(
-            attribute.hierarchy for attribute in work.blocks.sensitive if attribute.hierarchy is not None
+            attribute.hierarchy for attribute in blocks.blocks.sensitive if attribute.hierarchy is not None
         ),
         parts=parts,
         notes=notes,
     )
-    return asked.release(result)
+    return work.release(result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -384,11 +384,11 @@ class _People:
         return risk_of_crowds(self.before, self.column), risk_of_crowds(self.after, self.column)
 
 
-def _people(work: _Work, clustered: ClusteredBlocks) -> _People | None:
-    person = work.plan.schema.person
+def _people(blocks: _BlockPlan, clustered: ClusteredBlocks) -> _People | None:
+    person = blocks.plan.schema.person
     if person is None:
         return None
-    before = tables.crowds(work.blocks.table, work.plan.schema.quasi_identifiers, person)
+    before = tables.crowds(blocks.blocks.table, blocks.plan.schema.quasi_identifiers, person)
     return _People(column=person, before=before, after=clustered.crowds())
 
 
@@ -418,7 +418,7 @@ def _decisive(model: Model, sizes: Classes, values: Mapping[str, tuple[Classes, 
 def _check(plan: Plan, judged: Sequence[Classes], complete: bool) -> None:
     """Decide every promise on the classes that the executors made."""
     pairs = zip(plan.class_models, judged, strict=True)
-    broken = [model.title for model, classes in pairs if not satisfied([model], classes).all()]
+    broken = [model.title for model, classes in pairs if not find_satisfying([model], classes).all()]
     if broken or not complete:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{title}`" for title in broken]

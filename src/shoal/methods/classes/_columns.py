@@ -78,7 +78,7 @@ class QuasiIdentifier:
         """Return the records as numbers, days or ranks, NaN where missing; None for names."""
         return None if self.attribute.kind is Kind.CATEGORICAL else as_numbers(self.attribute, self.values)[self.places]
 
-    def averaged(self, partition: Partition, decimals: int | None = None) -> pa.Array:
+    def average(self, partition: Partition, decimals: int | None = None) -> pa.Array:
         """Return the middle of each class: mean number or day, median rank, most typical concept; null if none.
 
         Days are rounded to whole ones, numbers to ``decimals`` where given.
@@ -90,7 +90,7 @@ class QuasiIdentifier:
         return middles(self.attribute, numbers, partition, decimals)
 
     def errors(self, middle: pa.Array, partition: Partition) -> Errors:
-        """Return the squared errors of releasing ``middle``, which `averaged` gave, for the records of each class."""
+        """Return the squared errors of releasing ``middle``, which `average` gave, for the records of each class."""
         numbers = self.numbers()
         if numbers is not None:
             return number_errors(numbers, as_numbers(self.attribute, middle)[partition.labels])
@@ -108,7 +108,7 @@ class QuasiIdentifier:
             self.hierarchy, leaves, leaves[order].astype(np.int64), middle_concept(self.hierarchy, self._sizes())
         )
 
-    def generalized(self, partition: Partition) -> tuple[pa.Array, Floats]:
+    def generalize(self, partition: Partition) -> tuple[pa.Array, Floats]:
         """Return the lowest common ancestor of each class, and the share of the domain that it covers.
 
         Codes never fall along the leaves, so the first and the last leaf of a class agree at a level exactly if all do.

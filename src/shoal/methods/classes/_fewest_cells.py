@@ -52,7 +52,7 @@ class Combinations:
         return sum(self.weights[j] or 0 for j in columns)
 
     @property
-    def tried(self) -> int:
+    def largest_tried_size(self) -> int:
         """The greatest size of which all sets of columns are tried: `SETS` sets in all, at most."""
         sizes = itertools.accumulate(math.comb(len(self.free), size) for size in range(1, len(self.free) + 1))
         return max(1, sum(seen <= SETS for seen in sizes))
@@ -60,7 +60,7 @@ class Combinations:
     @property
     def unseen(self) -> int | None:
         """What a set of columns that is not tried costs at least; None where all are tried."""
-        return None if self.tried >= len(self.free) else self._least(self.tried + 1)
+        return None if self.largest_tried_size >= len(self.free) else self._least(self.largest_tried_size + 1)
 
     def sets(self) -> Iterator[tuple[list[tuple[int, ...]], int | None]]:
         """Yield all sets of columns of one size after the other, and what a larger set costs at least, if there is one.
@@ -69,14 +69,14 @@ class Combinations:
         the last to be yielded are the columns with most values, ever more of them.
         """
         free = self.free
-        for size in range(1, min(self.tried, len(free)) + 1):
+        for size in range(1, min(self.largest_tried_size, len(free)) + 1):
             found = sorted(
                 itertools.combinations(free, size), key=lambda each: (self.weight(each), -self._values(each))
             )
             yield found, self._least(size + 1) if size < len(free) else None
         if self.unseen is not None:
             finest = sorted(free, key=lambda j: -self._values([j]))
-            yield [tuple(finest[:size]) for size in range(self.tried + 1, len(free) + 1)], None
+            yield [tuple(finest[:size]) for size in range(self.largest_tried_size + 1, len(free) + 1)], None
 
     def _least(self, size: int) -> int:
         return sum(sorted(self.weights[j] or 0 for j in self.free)[:size])
@@ -140,10 +140,10 @@ class Gathered:
     @property
     def size(self) -> int:
         """The number of its records."""
-        return sum(self.members.values()) + self.borrowed
+        return sum(self.members.values()) + self.lent_records
 
     @property
-    def borrowed(self) -> int:
+    def lent_records(self) -> int:
         """The records of frequent combinations."""
         return sum(self.lent.values())
 
@@ -162,7 +162,7 @@ class Gathering:
         self._waiting = {int(row) for row in np.flatnonzero(task.rare)}
 
     @property
-    def left(self) -> list[int]:
+    def waiting(self) -> list[int]:
         """Rare combinations that no crowd gathers."""
         return sorted(self._waiting)
 
@@ -208,7 +208,7 @@ class Gathering:
 
     def _groups(self, columns: Columns) -> Iterator[tuple[list[int], list[int]]]:
         """Yield the waiting combinations, and those that can lend records, of every group that agrees elsewhere."""
-        waiting = np.array(self.left, dtype=np.int64)
+        waiting = np.array(self.waiting, dtype=np.int64)
         rows = np.concatenate([waiting, np.flatnonzero(self.surplus > 0)])
         labels = self.task.groups(columns, rows)
         order = np.argsort(labels, kind="stable")  # waiting ones stay ahead of lenders
@@ -286,10 +286,10 @@ class Gathering:
                 found[row] += crowds.get(labels[row], [])
         return {row: sorted(crowds, key=lambda each: each.weight) for row, crowds in found.items()}
 
-    def _saved(self, row: int, crowd: Gathered) -> int:
+    def _cost_of_joining(self, row: int, crowd: Gathered) -> int:
         """Return what joining a crowd costs, less what the crowd need not borrow any more."""
         number = int(self.task.counts[row])
-        return crowd.weight * (number - min(crowd.borrowed, number, crowd.size + number - self.task.k))
+        return crowd.weight * (number - min(crowd.lent_records, number, crowd.size + number - self.task.k))
 
     def _move(self, row: int, options: list[Gathered]) -> bool:
         old, number = self.home[row], int(self.task.counts[row])
@@ -297,7 +297,7 @@ class Gathering:
             return False  # it would have to borrow as many as leave
         kept = old.weight * (number if len(old.members) > 1 else old.size)
         for crowd in options:
-            if crowd is not old and crowd.members and self._saved(row, crowd) < kept:
+            if crowd is not old and crowd.members and self._cost_of_joining(row, crowd) < kept:
                 self._leave(row)
                 self._join(row, crowd)
                 self._give_back(crowd)
@@ -319,7 +319,7 @@ class Gathering:
             others = [each for each in options[row] if each is not crowd and each.members]
             if not others:
                 return False
-            goals[row] = min(others, key=lambda each: self._saved(row, each))
+            goals[row] = min(others, key=lambda each: self._cost_of_joining(row, each))
         joined = sum(goal.weight * crowd.members[row] for row, goal in goals.items())
         if not goals or joined >= crowd.weight * crowd.size:
             return False

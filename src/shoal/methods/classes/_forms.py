@@ -17,7 +17,7 @@ from shoal.kernels import Integers
 from shoal.methods.base import DATA, Part, released_columns
 from shoal.methods.classes._columns import HeldRecords
 from shoal.methods.classes._partition import Partition, permutation_within
-from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, achieved, stated
+from shoal.methods.classes._promises import HiddenClasses, ViewPrivacy, state_promise, strengthen
 from shoal.methods.classes._run import Classified, ClassRun, Form, Formed, classes_of
 from shoal.methods.classes._steps import Classed, Permuted, Separated
 from shoal.methods.classes._typical import Errors
@@ -32,22 +32,22 @@ Outcome = tuple[tuple[Part, ...], Guarantee, Mapping[str, str]]
 """The released tables, what they promise, and texts beside them by file name."""
 
 
-def formed(people: HeldRecords, found: Classified, form: Form) -> Formed:
+def form_classes(people: HeldRecords, classified: Classified, form: Form) -> Formed:
     """Give the quasi-identifiers of every class the form asked for, and confidential values their buckets."""
     columns: dict[str, pa.Array] = {}
-    if found.buckets is not None:
-        for name, labels in zip(found.bucketized, found.buckets.labels, strict=True):
-            columns[name] = pa.array(labels, pa.string()).take(pa.array(found.buckets.numbers))
-    partition, measures, errors = found.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()
+    if classified.buckets is not None:
+        for name, labels in zip(classified.bucketized, classified.buckets.labels, strict=True):
+            columns[name] = pa.array(labels, pa.string()).take(pa.array(classified.buckets.numbers))
+    partition, measures, errors = classified.partition, {"loss": 0.0, "sse": 0.0, "sse/sst": 0.0}, Errors()
     if form in ("microaggregated", "generalized"):
         values, losses = [], []
         for column in people.quasi_identifiers:
             if form == "generalized":
-                of_class, shares = column.generalized(partition)
+                of_class, shares = column.generalize(partition)
                 losses.append(float(shares @ partition.sizes) / len(people))
             else:
-                of_class = column.averaged(partition, found.decimals)
-                errors += column.errors(of_class, partition).weighted(column.attribute.weight)
+                of_class = column.average(partition, classified.decimals)
+                errors += column.errors(of_class, partition).multiply(column.attribute.weight)
             values.append(of_class)
             columns[column.attribute.name] = of_class.take(pa.array(partition.labels))
         measures = errors.measures()
@@ -66,12 +66,12 @@ def _same_values(values: list[pa.Array], partition: Partition) -> Partition:
         ],
         axis=1,
     ).astype(np.int32)
-    return Partition.numbered(group(codes)[0][partition.labels])
+    return Partition.from_names(group(codes)[0][partition.labels])
 
 
-def released(run: ClassRun) -> Outcome:
+def release_run(run: ClassRun) -> Outcome:
     """Release the classes of a run in the form that its method asks for."""
-    return _FORMS.get(run.method.form, _whole)(run)
+    return _FORMS.get(run.method.form, _release_whole)(run)
 
 
 def one_table(
@@ -84,29 +84,29 @@ def one_table(
     names = released_columns(run.schema)
     values = run.formed.columns if columns is None else columns
     table = tables.release_records(run.encoded, names, dict(values), moved=moved, key=run.key)
-    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.described(names))
+    part = Part(file=DATA, table=table, records=len(run.encoded), columns=run.describe_columns(names))
     return (part,), guarantee, {}
 
 
-def _whole(run: ClassRun) -> Outcome:
+def _release_whole(run: ClassRun) -> Outcome:
     """Release one table, whose quasi-identifiers are those of the class; randomise what is to be randomised."""
     columns = dict(run.formed.columns)
-    promises = [stated(model, run.readings, run.words()) for model in run.plan.class_models]
-    events: list[Event] = [*run.found.events, classed(run), *run.found.details]
+    promises = [state_promise(model, run.readings, run.words()) for model in run.plan.class_models]
+    events: list[Event] = [*run.classified.events, step_of_classes(run), *run.classified.details]
     promises += _views(run)
-    if (drawn := run.method.randomized(run)) is not None:
+    if (drawn := run.method.randomize(run)) is not None:
         more, promised, steps = drawn
         columns, promises, events = columns | more, promises + promised, events + steps
     return one_table(run, Guarantee(promises=tuple(promises), events=tuple(events)), columns)
 
 
-def _permuted(run: ClassRun) -> Outcome:
+def _release_permuted(run: ClassRun) -> Outcome:
     """Release one table in which all but the quasi-identifiers changed places inside the classes."""
     order = permutation_within(run.formed.partition, source=run.source)
     columns = {name: values.take(pa.array(order)) for name, values in run.formed.columns.items()}
     guarantee = Guarantee(
         promises=(_hidden_classes(run), *_views(run)),
-        events=(*run.found.events, classed(run), Permuted(columns=run.confidential)),
+        events=(*run.classified.events, step_of_classes(run), Permuted(columns=run.confidential)),
     )
     return one_table(run, guarantee, columns, [(run.confidential, order)])
 
@@ -123,24 +123,24 @@ def _anatomy(run: ClassRun) -> Outcome:
                 file=file,
                 table=tables.release_records(run.encoded, (link, *names), columns, key=run.key),
                 records=len(run.encoded),
-                columns=(Column(name=link, role=role, kind=Kind.CATEGORICAL), *run.described(names)),
+                columns=(Column(name=link, role=role, kind=Kind.CATEGORICAL), *run.describe_columns(names)),
                 class_column=link,
             )
         )
     promises = [
-        replace(stated(model, run.readings, run.words(alike=False)), file=CONFIDENTIAL)
+        replace(state_promise(model, run.readings, run.words(alike=False)), file=CONFIDENTIAL)
         for model in run.plan.class_models
     ]
     separated = Separated(identifying=run.identifying, confidential=run.confidential, class_column=link)
     promises += [replace(promise, file=CONFIDENTIAL) for promise in _views(run)]
-    guarantee = Guarantee(promises=tuple(promises), events=(*run.found.events, classed(run), separated))
+    guarantee = Guarantee(promises=tuple(promises), events=(*run.classified.events, step_of_classes(run), separated))
     return tuple(parts), guarantee, {VIEW: joined_view(IDENTIFYING, CONFIDENTIAL, run.confidential, link) + "\n"}
 
 
-_FORMS: dict[str, Callable[[ClassRun], Outcome]] = {"permuted": _permuted, "anatomy": _anatomy}
+_FORMS: dict[str, Callable[[ClassRun], Outcome]] = {"permuted": _release_permuted, "anatomy": _anatomy}
 
 
-def classed(run: ClassRun) -> Classed:
+def step_of_classes(run: ClassRun) -> Classed:
     """Say which classes were made."""
     sizes = run.formed.partition.sizes
     return Classed(
@@ -170,7 +170,7 @@ def joined_view(identifying: str, confidential: str, columns: tuple[str, ...], c
     JOIN (SELECT "class", count(*) AS records FROM 'values.parquet' GROUP BY "class") AS sizes
     USING ("class");
     """
-    names, link = [_quoted(name) for name in columns], _quoted(class_column)
+    names, link = [_quote_identifier(name) for name in columns], _quote_identifier(class_column)
     number = _plain("records", columns)
     lines = (
         "-- Every person with every value of the class, and how likely it is. In this folder: duckdb -init joined.sql",
@@ -194,10 +194,10 @@ def _count_query(file: str, number: str, *names: str) -> str:
 def _plain(wanted: str, columns: Sequence[str]) -> str:
     """Return a name that no column has, in quotes where it needs them."""
     found = free_name(wanted, columns)
-    return found if found == wanted else _quoted(found)
+    return found if found == wanted else _quote_identifier(found)
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -206,9 +206,9 @@ def _quoted(name: str) -> str:
 
 def _views(run: ClassRun) -> list[Promise]:
     """Say what multiplicative closeness is as differential privacy, where there are buckets."""
-    if not run.found.bucketized:
+    if not run.classified.bucketized:
         return []
-    return [ViewPrivacy(columns=run.found.bucketized, t=_joint_factor(run)).promise(run.words())]
+    return [ViewPrivacy(columns=run.classified.bucketized, t=_joint_factor(run)).promise(run.words())]
 
 
 def _hidden_classes(run: ClassRun) -> Promise:
@@ -218,14 +218,14 @@ def _hidden_classes(run: ClassRun) -> Promise:
     counts = np.zeros((partition.count, len(labels)), dtype=np.int64)
     np.add.at(counts, (partition.labels, numbers), 1)
     histograms, classes = np.unique(counts, axis=0, return_counts=True)
-    promise = HiddenClasses(columns=run.found.bucketized, k=run.crowd, t=_joint_factor(run))
+    promise = HiddenClasses(columns=run.classified.bucketized, k=run.crowd, t=_joint_factor(run))
     rows = np.concatenate([classes[:, None], histograms], axis=1).tolist()
     return promise.with_classes(labels, rows, run.words(alike=False))
 
 
 def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], Integers]:
     """Return the released combinations of labels, and which of them every record has."""
-    buckets = run.found.buckets
+    buckets = run.classified.buckets
     assert buckets is not None  # noqa: S101 - asked of methods with buckets alone
     rows = list(zip(*buckets.labels, strict=True))
     labels = list(dict.fromkeys(rows))
@@ -236,7 +236,7 @@ def _joint_factor(run: ClassRun) -> Fraction:
     """Return the t that the joint distribution of all buckets has, rounded up, and at most what was asked for."""
     found = closeness(run.formed.partition, _joint(run)[1])
     asked = min(model.capabilities.factor for model in run.plan.class_models if model.capabilities.factor is not None)
-    return fraction(achieved(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
+    return fraction(strengthen(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
 
 
 def closeness(partition: Partition, numbers: Integers) -> Achieved:

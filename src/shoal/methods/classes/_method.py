@@ -33,10 +33,10 @@ from shoal.methods.classes._forms import (
     CONFIDENTIAL,
     IDENTIFYING,
     Outcome,
-    formed,
-    released,
+    form_classes,
+    release_run,
 )
-from shoal.methods.classes._partition import Partition, merged
+from shoal.methods.classes._partition import Partition, merge_clusters
 from shoal.methods.classes._promises import HiddenClasses
 from shoal.methods.classes._run import (
     Classified,
@@ -44,7 +44,7 @@ from shoal.methods.classes._run import (
     Form,
     Formed,
     RandomizedColumns,
-    checked,
+    check_classes,
     classes_of,
     released_sensitive,
     verdict,
@@ -88,10 +88,10 @@ class PartitionMethod(Method):
     def make(self, work: Work) -> Result:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)
-        found, made = settled(opened, self.classify(opened.people, opened.plan.class_models, work.source))
+        found, made = settle_classes(opened, self.classify(opened.people, opened.plan.class_models, work.source))
         work.watch.step(2, 3, "checking the promises")
-        run = opened.run(found, made, checked(opened.plan, opened.encoded, found, made))
-        return assembled(run, released(run), opened.work)
+        run = opened.run(found, made, check_classes(opened.plan, opened.encoded, found, made))
+        return assemble_result(run, release_run(run), opened.work)
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Return what is done before classes are made, and what there is to say of them afterwards."""
@@ -149,7 +149,7 @@ class PartitionMethod(Method):
         asked = {name: value for name, value in model.parameters().items() if name in ("k", "t")}
         return bool(asked) and all(as_strong(name, entry.parameters.get(name), value) for name, value in asked.items())
 
-    def randomized(self, run: ClassRun) -> RandomizedColumns | None:
+    def randomize(self, run: ClassRun) -> RandomizedColumns | None:
         """Return confidential columns that the method randomises, if it does."""
         del run
         return None
@@ -197,7 +197,7 @@ class Opened:
             plan=self.plan,
             method=self.method,
             encoded=encoded,
-            found=found,
+            classified=found,
             formed=made,
             classes=classes,
             key=self.work.key,
@@ -213,7 +213,7 @@ def open_records(work: Work) -> Opened:
     work.watch.step(0, 3, "reading the records")
     # the same records in another order make the same classes: ties are decided by all that is released of a record
     by = [name for name in released_columns(plan.schema) if plan.schema[name].role is not Role.IDENTIFIER]
-    encoded = tables.encode_records(table, sensitive=_wanted(plan, method), by=by)
+    encoded = tables.encode_records(table, sensitive=_columns_to_hold(plan, method), by=by)
     check_size(plan.class_models, encoded.frequencies)
     if method.shows_members:
         _check_shares(plan.class_models, encoded)
@@ -240,47 +240,47 @@ def _check_shares(models: Sequence[Model], encoded: EncodedRecords) -> None:
         )
 
 
-def settled(opened: Opened, found: Classified) -> tuple[Classified, Formed]:
+def settle_classes(opened: Opened, classified: Classified) -> tuple[Classified, Formed]:
     """Give classes their form; those that then look the same are one, which may take a vote from a person of both."""
     while True:
-        found = for_persons(opened, found)
-        made = formed(opened.people, found, opened.method.form)
-        if opened.people.persons is None or made.partition.count == found.partition.count:
-            return found, made
-        found = replace(found, partition=made.partition)
+        classified = for_persons(opened, classified)
+        made = form_classes(opened.people, classified, opened.method.form)
+        if opened.people.persons is None or made.partition.count == classified.partition.count:
+            return classified, made
+        classified = replace(classified, partition=made.partition)
 
 
-def for_persons(opened: Opened, found: Classified) -> Classified:
+def for_persons(opened: Opened, classified: Classified) -> Classified:
     """Merge classes with their neighbours until promises hold for persons, where a method counted records."""
     encoded, people = opened.encoded, opened.people
     if encoded.persons is None:
-        return found
-    models, (sensitive, codes) = opened.plan.class_models, released_sensitive(encoded, found)
-    partition = merged(
+        return classified
+    models, (sensitive, codes) = opened.plan.class_models, released_sensitive(encoded, classified)
+    partition = merge_clusters(
         people.points,
-        found.partition,
+        classified.partition,
         lambda own: verdict(models, own, sensitive, codes, encoded.persons, shown=people.shown),
     )
-    return replace(found, partition=partition)
+    return replace(classified, partition=partition)
 
 
-def _wanted(plan: Plan, method: PartitionMethod) -> tuple[str, ...]:
+def _columns_to_hold(plan: Plan, method: PartitionMethod) -> tuple[str, ...]:
     models: Sequence[Model] = plan.class_models
     read = [name for model in models for name in model.capabilities.sensitive]
     return tuple(dict.fromkeys([*read, *method.reads(plan.schema)]))
 
 
-def assembled(run: ClassRun, outcome: Outcome, work: Work) -> Result:
+def assemble_result(run: ClassRun, outcome: Outcome, work: Work) -> Result:
     """Put the result of opened work together, from what is known of the run and what leaves."""
-    plan, encoded, found, made = run.plan, run.encoded, run.found, run.formed
+    plan, encoded, found, made = run.plan, run.encoded, run.classified, run.formed
     parts, guarantee, notes = outcome
     if not any(isinstance(event, Counted) for event in guarantee.events):
         guarantee = replace(guarantee, events=(*guarantee.events, *counting(run)))
     result = Result(
         plan=plan,
-        table=_shown(run, parts),
+        table=_join_parts(run, parts),
         guarantee=guarantee,
-        measures=reported(plan, made.measures),
+        measures=select_measures(plan, made.measures),
         before=reidentification(Classes.grouped(encoded.frequencies)),
         after=reidentification(run.readings[-1]),
         people=None
@@ -304,7 +304,7 @@ def assembled(run: ClassRun, outcome: Outcome, work: Work) -> Result:
 def _own_values(run: ClassRun, steps: Sequence[Event]) -> tuple[OwnValue, ...]:
     """Return how likely values that changed places inside the classes, or their buckets, stay with their records."""
     names = [name for step in steps if isinstance(step, Permuted) for name in step.columns]
-    labels, found = run.formed.partition.labels.astype(np.int64), run.found
+    labels, found = run.formed.partition.labels.astype(np.int64), run.classified
     made = []
     for name in names:
         if found.buckets is not None and name in found.bucketized:
@@ -319,9 +319,9 @@ def _own_values(run: ClassRun, steps: Sequence[Event]) -> tuple[OwnValue, ...]:
 
 def _record_classes(run: ClassRun, table: Table) -> tuple[RecordClasses, ...]:
     """Return the classes of the records, where confidential columns are released as they were."""
-    if run.method.randomized(run) is not None:
+    if run.method.randomize(run) is not None:
         return ()
-    names = [name for name in run.confidential if name not in run.found.bucketized]
+    names = [name for name in run.confidential if name not in run.classified.bucketized]
     return (classes_of_records(run, table, run.formed.partition, names),)
 
 
@@ -342,13 +342,13 @@ def counting(run: ClassRun, columns: Sequence[str] = ()) -> list[Event]:
     return [replace(step, hidden=hidden, columns=tuple(columns))]
 
 
-def reported(plan: Plan, measures: Mapping[str, float]) -> dict[str, float | None]:
+def select_measures(plan: Plan, measures: Mapping[str, float]) -> dict[str, float | None]:
     """Return the measures asked for and those of the form; the loss only where values are generalised."""
-    names = dict.fromkeys((*(each.label for each in plan.reported), *measures))
+    names = dict.fromkeys((*(each.label for each in plan.weighted_measures), *measures))
     return {name: measures.get(name) for name in names if name != "loss" or name in measures}
 
 
-def _shown(run: ClassRun, parts: tuple[Part, ...]) -> Table:
+def _join_parts(run: ClassRun, parts: tuple[Part, ...]) -> Table:
     """Return the released table, or the two of Anatomy joined."""
     if len(parts) == 1:
         return parts[0].table

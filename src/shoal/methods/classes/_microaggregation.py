@@ -31,13 +31,13 @@ from shoal.methods.classes._block_task import BlockRecords
 from shoal.methods.classes._blocks import LEAST_BLOCK, blocked_mdav, blocks, exchange
 from shoal.methods.classes._by_block import BlockMethod
 from shoal.methods.classes._columns import HeldRecords, few_concepts, fine_points, semantic_space
-from shoal.methods.classes._forms import classed, one_table
+from shoal.methods.classes._forms import one_table, step_of_classes
 from shoal.methods.classes._mdav import mdav, vmdav
-from shoal.methods.classes._method import assembled, counting, open_records, settled
+from shoal.methods.classes._method import assemble_result, counting, open_records, settle_classes
 from shoal.methods.classes._near_classes import Strategy, microaggregate_points
 from shoal.methods.classes._partition import Partition
 from shoal.methods.classes._promises_clusters import OfAttributeSet
-from shoal.methods.classes._run import Classified, Form, Formed, checked
+from shoal.methods.classes._run import Classified, Form, Formed, check_classes
 from shoal.methods.classes._steps import Averaged, Blocked, Compared
 from shoal.methods.classes._typical import Errors
 from shoal.models import Model
@@ -74,13 +74,13 @@ class Clustering(BlockMethod):
         """Return clusters of at least k near records, which lie at ``places``."""
 
     @abstractmethod
-    def compared(self, people: HeldRecords) -> str:
+    def name_distance(self, people: HeldRecords) -> str:
         """Say how categories are compared: ``"semantic"`` or ``"points"``."""
 
     def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Cluster the records, and merge clusters until every model holds."""
         columns = [column.attribute for column in people.quasi_identifiers]
-        events: list[Event] = [compared(columns, self.compared(people))]
+        events: list[Event] = [step_of_comparison(columns, self.name_distance(people))]
         fine = fine_points(people)
 
         def cluster(k: int) -> Partition:
@@ -114,7 +114,7 @@ class Clustering(BlockMethod):
 
     def partition_block(self, block: BlockRecords) -> Partition:
         """Cluster the records of a block, and merge clusters until every promise holds."""
-        return block.microaggregated(self.strategy, partial(self.cluster_block, block.places))
+        return block.microaggregate(self.strategy, partial(self.cluster_block, block.points))
 
     @property
     def fine(self) -> bool:
@@ -123,11 +123,11 @@ class Clustering(BlockMethod):
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Say how records were compared."""
-        return (compared(columns, "points"),), ()
+        return (step_of_comparison(columns, "points"),), ()
 
     def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return the steps that make classes; how categories are compared may depend on how many there are."""
-        step = compared([plan.schema[name] for name in names], "points")
+        step = step_of_comparison([plan.schema[name] for name in names], "points")
         how = once(Compared, scaled=step.scaled, concepts=step.concepts, weighted=step.weighted)
         return [how, *BlockMethod.expected_classes(self, plan, names)]
 
@@ -176,7 +176,7 @@ class Microaggregation(Clustering):
         """Cluster the records by all quasi-identifiers of ``people``, and merge clusters until every model holds."""
         found = Clustering.classify(self, people, models, source)
         columns = [column.attribute for column in people.quasi_identifiers]
-        return replace(found, details=(averaged(columns, self.decimals),), decimals=self.decimals)
+        return replace(found, details=(step_of_averages(columns, self.decimals),), decimals=self.decimals)
 
     def make(self, work: Work) -> Result:
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
@@ -185,16 +185,16 @@ class Microaggregation(Clustering):
         return Clustering.make(self, work)
 
     @property
-    def rounded(self) -> int | None:
+    def decimals_of_means(self) -> int | None:
         return self.decimals
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
         """Say how records were compared, and what stands for a class."""
-        return Clustering.steps(self, columns)[0], (averaged(columns, self.decimals),)
+        return Clustering.steps(self, columns)[0], (step_of_averages(columns, self.decimals),)
 
     def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         columns = [plan.schema[name] for name in plan.schema.quasi_identifiers if name in names]
-        return [*Clustering.expected_classes(self, plan, names), *exactly(averaged(columns, self.decimals))]
+        return [*Clustering.expected_classes(self, plan, names), *exactly(step_of_averages(columns, self.decimals))]
 
     def expected_steps(self, plan: Plan) -> list[ExpectedStep]:
         """Return the steps of each set of quasi-identifiers, and those of all."""
@@ -205,16 +205,16 @@ class Microaggregation(Clustering):
             steps += [*self.expected_classes(plan, names), *self.expected_counts(plan, names)]
         return [*steps, *self.expected_counts(plan, plan.schema.quasi_identifiers), *exactly(Ordered())]
 
-    def unanswered(
+    def find_unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
     ) -> list[Requirement]:
         """Return the promises asked for that some set of quasi-identifiers does not answer."""
         if len(self.groups or ()) < 2:
-            return Clustering.unanswered(self, schema, asked, entries)
+            return Clustering.find_unanswered(self, schema, asked, entries)
         found: list[Requirement] = []
         for names in self.groups or ():
             own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
-            found += Clustering.unanswered(self, schema, asked, own)
+            found += Clustering.find_unanswered(self, schema, asked, own)
         return found
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
@@ -292,12 +292,12 @@ class Mdav(Microaggregation):
     name: ClassVar[str] = "mdav"
     about: ClassVar[str] = "People who are alike get the average of their group."
 
-    def compared(self, people: HeldRecords) -> str:
+    def name_distance(self, people: HeldRecords) -> str:
         return compared_as(people, self.categories, self.block)
 
     def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
-        return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
+        return mdav_clusters(people, places, k, block=self.block, compared=self.name_distance(people))
 
     def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records of one block, repaired inside it."""
@@ -347,7 +347,7 @@ class VMdav(Microaggregation):
         if not (is_finite(self.gamma) and self.gamma >= 0):
             arguments.problems.add(f"`gamma` of `{self.title}` must be in [0, inf); got {self.gamma!r}.")
 
-    def compared(self, people: HeldRecords) -> str:
+    def name_distance(self, people: HeldRecords) -> str:
         """Say how categories are compared."""
         del people
         return "points"
@@ -380,21 +380,28 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Result:
         work.watch.step(1 + number, 2 + len(groups), "making classes")
         chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
         people = replace(opened.people, quasi_identifiers=chosen)
-        found, made = settled(replace(opened, people=people), method.classify(people, plan.class_models, work.source))
-        classes = checked(plan, encoded, found, made)
+        found, made = settle_classes(
+            replace(opened, people=people), method.classify(people, plan.class_models, work.source)
+        )
+        classes = check_classes(plan, encoded, found, made)
         run = opened.run(found, made)
         words = run.words(columns=tuple(names))
-        promises += [OfAttributeSet.made(model, classes, words) for model in plan.class_models]
-        events += [*found.events, replace(classed(run), columns=tuple(names)), *found.details, *counting(run, names)]
+        promises += [OfAttributeSet.state_for_classes(model, classes, words) for model in plan.class_models]
+        events += [
+            *found.events,
+            replace(step_of_classes(run), columns=tuple(names)),
+            *found.details,
+            *counting(run, names),
+        ]
         columns |= made.columns
         labels.append(made.partition.labels)
         errors += made.errors
-    partition = Partition.numbered(group(np.stack(labels, axis=1))[0])
+    partition = Partition.from_names(group(np.stack(labels, axis=1))[0])
     together = Formed(columns=columns, partition=partition, measures=errors.measures())
     run = opened.run(Classified(partition=partition), together)
     events += counting(run, plan.schema.quasi_identifiers)
     guarantee = Guarantee(promises=tuple(promises), events=tuple(events))
-    return assembled(run, one_table(run, guarantee), opened.work)
+    return assemble_result(run, one_table(run, guarantee), opened.work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,10 +459,10 @@ class TMicroaggregate(BlockMethod):
 
     def partition_block(self, block: BlockRecords) -> Partition:
         """Make the classes of a block by the strategy."""
-        return block.microaggregated(self.strategy)
+        return block.microaggregate(self.strategy)
 
 
-def compared(columns: Sequence[Attribute], distance: str) -> Compared:
+def step_of_comparison(columns: Sequence[Attribute], distance: str) -> Compared:
     """Say how records were compared."""
     return Compared(
         scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
@@ -465,7 +472,7 @@ def compared(columns: Sequence[Attribute], distance: str) -> Compared:
     )
 
 
-def averaged(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
+def step_of_averages(columns: Sequence[Attribute], decimals: int | None) -> Averaged:
     """Say what stands for a class."""
     return Averaged(
         means=_names(columns, Kind.NUMERIC),

@@ -25,9 +25,9 @@ from shoal.kernels import Counts, Floats, Integers
 from shoal.methods.classes._blocks import blocked_mdav
 from shoal.methods.classes._buckets import make_buckets
 from shoal.methods.classes._mdav import mdav
-from shoal.methods.classes._partition import Partition, merged, squared_error
+from shoal.methods.classes._partition import Partition, merge_clusters, squared_error
 from shoal.methods.classes._quotas import WORK, Quotas, assign, quotas
-from shoal.methods.classes._run import classes_of, satisfied, verdict
+from shoal.methods.classes._run import classes_of, find_satisfying, verdict
 from shoal.models import Classes, ClassHistogram, Model
 from shoal.tables import SensitiveAttribute
 
@@ -78,9 +78,9 @@ def microaggregate_points(
     def repair(some: Floats, rows: Integers, start: Partition) -> Partition:
         chosen, whose = codes[rows], None if persons is None else persons[rows]
 
-        def kept(promises: Sequence[Model], start: Partition) -> Partition:
+        def merge_until_kept(promises: Sequence[Model], start: Partition) -> Partition:
             try:
-                return merged(
+                return merge_clusters(
                     some,
                     start,
                     lambda own: verdict(promises, own, sensitive, chosen, whose, shown=shown, totals=totals),
@@ -91,7 +91,7 @@ def microaggregate_points(
                 return Partition(np.zeros(len(rows), np.int32))  # a trial on some of the records, farther than all are
 
         crowds = [model for model in models if model.capabilities.decided_by_size]
-        return kept(models, start if whose is None else kept(crowds, start))
+        return merge_until_kept(models, start if whose is None else merge_until_kept(crowds, start))
 
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
@@ -115,7 +115,7 @@ def microaggregate_points(
 
 def _hold_among(model: Model, totals: Mapping[str, Counts], classes: Classes) -> bool:
     """Say whether classes keep a model in a release of them and all other records."""
-    return bool(satisfied([model], classes.among(totals))[: len(classes)].all())
+    return bool(find_satisfying([model], classes.among(totals))[: len(classes)].all())
 
 
 def _clusters(places: Floats, k: int) -> Partition:
@@ -284,11 +284,11 @@ def closeness_first(
     rows = sample(points, codes)
     least = min(k, len(rows))
 
-    def tried(shape: Shape) -> Partition:
+    def try_shape(shape: Shape) -> Partition:
         made = shape.classes(points[rows], attribute, codes[rows], least, TRIAL_WORK)
         return repair(points[rows], rows, made)
 
-    chosen = best(options, tried, points[rows])
+    chosen = best(options, try_shape, points[rows])
     return repair(points, everything, chosen.classes(points, attribute, codes, k, WORK))
 
 

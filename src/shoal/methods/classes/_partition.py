@@ -46,7 +46,7 @@ class Partition:
         object.__setattr__(self, "sizes", sizes)
 
     @classmethod
-    def numbered(cls, names: ArrayLike) -> Partition:
+    def from_names(cls, names: ArrayLike) -> Partition:
         """Return the partition of records by any integer name, clusters numbered in the order of their names."""
         _, labels = np.unique(np.asarray(names), return_inverse=True)
         return cls(labels.astype(np.int32))
@@ -145,7 +145,7 @@ def squared_error(points: Floats, partition: Partition) -> float:
     return float(np.square(points - cluster_means(points, partition)[partition.labels]).sum())
 
 
-def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition], Mask]) -> Partition:
+def merge_clusters(points: Floats, partition: Partition, satisfied: Callable[[Partition], Mask]) -> Partition:
     """Return a coarser partition whose classes all satisfy the verdict.
 
     In every round each failing class, the smallest first, is merged with the class whose centroid is nearest to its
@@ -169,7 +169,7 @@ def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition]
     Examples
     --------
     >>> places = np.array([[1.0], [2.0], [8.0], [9.0]])
-    >>> merged(places, Partition([0, 1, 2, 3]), lambda p: p.sizes >= 2).labels.tolist()
+    >>> merge_clusters(places, Partition([0, 1, 2, 3]), lambda p: p.sizes >= 2).labels.tolist()
     [0, 0, 1, 1]
     """
     while True:
@@ -181,7 +181,7 @@ def merged(points: Floats, partition: Partition, satisfied: Callable[[Partition]
                 "even a single class of all records does not keep the promises",
                 hint="weaken a promise; closeness alone always holds for a single class",
             )
-        partition = Partition.numbered(_pairs(points, partition, verdict)[partition.labels])
+        partition = Partition.from_names(_pairs(points, partition, verdict)[partition.labels])
 
 
 def _pairs(points: Floats, partition: Partition, verdict: Mask) -> Integers:

@@ -43,10 +43,10 @@ from shoal.tables import Frequencies, SensitiveAttribute, group
 DIGITS = 10_000
 
 
-def stated(model: Model, ways: Sequence[Classes], words: Words) -> Promise:
+def state_promise(model: Model, ways: Sequence[Classes], words: Words) -> Promise:
     """Return the promise of a model with the parameters achieved in all ways that count, worded for the release."""
     found = weakest(model, ways)
-    promise = syntactic(achieved(model, found), words)
+    promise = syntactic(strengthen(model, found), words)
     # nobody who has the release can count persons, so the certificate does not state what they achieve
     return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
 
@@ -57,7 +57,7 @@ def weakest(model: Model, ways: Sequence[Classes]) -> Achieved:
     return Achieved({name: (max if name == "t" else min)(each[name] for each in found) for name in found[0]})
 
 
-def achieved(model: Model, found: Achieved) -> Model:
+def strengthen(model: Model, found: Achieved) -> Model:
     """Return the model with the k and t that a release has, t rounded up to four digits; never weaker than asked."""
     names = {field.name for field in dataclasses.fields(model)}
     better: dict[str, object] = {}
@@ -122,7 +122,7 @@ class ClassPromise(PromiseKind):
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Decide what the promise says, make it again, and compare. Whatever is missing makes it fail."""
 
-        def decided() -> Decision:
+        def decide() -> Decision:
             passed, detail = self.decide(entry, evidence)
             if not passed:
                 return False, detail
@@ -132,7 +132,7 @@ class ClassPromise(PromiseKind):
             same, difference = entry.compare(promise)
             return (True, detail) if same else (False, difference)
 
-        return [run_check(self.subject(entry), decided, shown=self.shown)]
+        return [run_check(self.subject(entry), decide, shown=self.shown)]
 
 
 def _about(promise: Promise, file: str, evidence: Evidence) -> Promise:

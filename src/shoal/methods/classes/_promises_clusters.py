@@ -29,7 +29,7 @@ from shoal.guarantees import (
     Strength,
     Words,
 )
-from shoal.methods.classes._promises import ClassPromise, achieved, weakest
+from shoal.methods.classes._promises import ClassPromise, strengthen, weakest
 from shoal.methods.classes._quotas import quota_bounds
 from shoal.methods.classes._steps import Classed, Permuted, Ranked, possible_sizes, sizes
 from shoal.models import Classes, ClassHistogram, Model, ProbabilisticKAnonymity
@@ -193,10 +193,10 @@ class OfAttributeSet(ClassPromise):
     strength: ClassVar[Strength] = Strength.SYNTACTIC
 
     @classmethod
-    def made(cls, model: Model, classes: Classes, words: Words) -> Promise:
+    def state_for_classes(cls, model: Model, classes: Classes, words: Words) -> Promise:
         """Return the promise of a model with the parameters that these classes of the columns of ``words`` have."""
         found = model.find_achieved(classes)
-        promise = cls(columns=words.columns, model=achieved(model, found)).promise(words)
+        promise = cls(columns=words.columns, model=strengthen(model, found)).promise(words)
         return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
 
     def parameters(self) -> dict[str, object]:
@@ -232,7 +232,7 @@ class OfAttributeSet(ClassPromise):
 
     def subject(self, entry: PromiseEntry) -> str:
         del entry
-        return f"{self.name} {_named(self.model)}, of = {', '.join(self.columns)}"
+        return f"{self.name} {_spell_model(self.model)}, of = {', '.join(self.columns)}"
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Decide the model on the classes that these quasi-identifiers form."""
@@ -266,9 +266,9 @@ class OfClusters(ClassPromise):
     shown: ClassVar[bool] = False
 
     @classmethod
-    def made(cls, model: Model, ways: Sequence[Classes], words: Words) -> Promise:
+    def state_for_clusters(cls, model: Model, ways: Sequence[Classes], words: Words) -> Promise:
         """Return the promise of a model with the parameters that these clusters have in all ways that count."""
-        return cls(model=achieved(model, weakest(model, ways))).promise(words)
+        return cls(model=strengthen(model, weakest(model, ways))).promise(words)
 
     def parameters(self) -> dict[str, object]:
         """Return the name and the parameters of the model."""
@@ -294,7 +294,7 @@ class OfClusters(ClassPromise):
 
     def subject(self, entry: PromiseEntry) -> str:
         del entry
-        return f"{self.name} {_named(self.model)}"
+        return f"{self.name} {_spell_model(self.model)}"
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Check that clusters of the sizes that the steps say can keep the model, and that all records in one do.
@@ -309,7 +309,7 @@ class OfClusters(ClassPromise):
         if not passed:
             return False, detail
         classes = evidence.classes(data, sensitive=self.model.capabilities.sensitive)
-        if not self.model.holds(_divided(classes)):
+        if not self.model.holds(_divide_class(classes)):
             return False, f"even a single cluster of all records does not keep `{self.model.name}`"
         for size in {step.smallest, step.largest}:
             if size < data.records and not _reachable(self.model, classes, size):
@@ -317,7 +317,7 @@ class OfClusters(ClassPromise):
         return True, f"`{self.model.name}` was decided on clusters that are not published: the data cannot show it"
 
 
-def _divided(classes: Classes, *parts: Mapping[str, NDArray[np.int64]]) -> Classes:
+def _divide_class(classes: Classes, *parts: Mapping[str, NDArray[np.int64]]) -> Classes:
     """Return the records of all classes as one class, or as some with these counts of values and the rest."""
     totals = {name: histogram.total() for name, histogram in classes.sensitive.items()}
     rows = {
@@ -355,7 +355,7 @@ def _reachable(model: Model, classes: Classes, size: int) -> bool:
     counts, remainders = np.divmod(size * totals, records)
     counts[np.argsort(-remainders, kind="stable")[: size - int(counts.sum())]] += 1
     below = np.diff((2 * size * np.cumsum(totals) + records) // (2 * records), prepend=0)
-    divided = [_divided(classes, {name: each}) for each in (counts, below)]
+    divided = [_divide_class(classes, {name: each}) for each in (counts, below)]
     return any(bool(model.keep(each, np.ones(2, dtype=np.bool_))[0]) for each in divided)
 
 
@@ -370,5 +370,5 @@ def _model(parameters: Mapping[str, object], *others: str) -> Model:
     return models.from_parameters(str(parameters["model"]), inner)
 
 
-def _named(model: Model) -> str:
+def _spell_model(model: Model) -> str:
     return ", ".join([model.name, *(f"{name} = {value}" for name, value in model.parameters().items())])

@@ -266,7 +266,7 @@ class _InStep:
     def run(self) -> NDArray[np.int32]:
         """Return the class of every record."""
         while bool((self.next < self.last).any()):
-            self._around(self._farthest(self._squared(self._centroids())))
+            self._around(self._farthest(self._squared_distances(self._centroids())))
             if bool((self.next < self.last).any()):
                 self._around(self._farthest(self._distances))
         return self.labels
@@ -283,7 +283,7 @@ class _InStep:
     def _centroids(self) -> Floats:
         return np.asarray(self.sums / np.maximum(self.numbers, 1))
 
-    def _squared(self, centres: Floats) -> NDArray[np.float32]:
+    def _squared_distances(self, centres: Floats) -> NDArray[np.float32]:
         total = np.zeros(self.rows.shape, dtype=np.float32)
         for column, centre in zip(self.coordinates, centres.astype(np.float32), strict=True):
             difference = column - centre[:, None, None]
@@ -299,7 +299,7 @@ class _InStep:
 
     def _around(self, centres: Floats) -> None:
         """Give out one class in each block: the quotas that fit best around the centre."""
-        self._distances = self._squared(centres)
+        self._distances = self._squared_distances(centres)
         waiting = self.next < self.last
         counts = np.where(waiting[..., None], self.quotas.counts[np.minimum(self.next, len(self.quotas) - 1)], 0)
         columns, cost = self._nearest(int(counts.max()))

@@ -101,7 +101,12 @@ def declared_domain(attribute: Attribute, mechanism: Mechanism, *, folder: Path 
     ('male', 'female')
     """
     domain = attribute.domain
-    if mechanism != "randomized-response" and domain is not None and domain.bounded and attribute.kind is Kind.NUMERIC:
+    if (
+        mechanism != "randomized-response"
+        and domain is not None
+        and domain.is_bounded
+        and attribute.kind is Kind.NUMERIC
+    ):
         low, high, step = _grid(domain)
         return NumberGrid(low=low, high=high, step=step, start=Fraction(0) if mechanism == "noise" else low)
     if domain is not None and domain.values is not None and attribute.kind in (Kind.CATEGORICAL, Kind.ORDINAL):
@@ -204,7 +209,7 @@ def _responses(
 def mechanism_problems(attribute: Attribute, mechanism: Mechanism) -> list[str]:
     """Return what keeps a mechanism from randomising an attribute."""
     name, domain, numeric = attribute.name, attribute.domain, attribute.kind is Kind.NUMERIC
-    bounded = numeric and domain is not None and domain.bounded
+    bounded = numeric and domain is not None and domain.is_bounded
     if mechanism not in get_args(Mechanism):
         return [f"`mechanism` must be one of {', '.join(get_args(Mechanism))}; got {mechanism!r}"]
     if mechanism == "noise" and not numeric:

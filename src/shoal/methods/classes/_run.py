@@ -97,7 +97,7 @@ class ClassRun(ReleasedColumns):
     plan: Plan
     method: PartitionMethod
     encoded: EncodedRecords
-    found: Classified
+    classified: Classified
     formed: Formed
     classes: Classes
     key: bytes | None
@@ -121,15 +121,15 @@ class ClassRun(ReleasedColumns):
         """Among how many people a record hides at least."""
         return int(self.readings[-1].crowds.min())
 
-    def described(self, names: Sequence[str]) -> tuple[Column, ...]:
+    def describe_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what a checker must know of columns."""
         return tuple(self._column(name) for name in names)
 
     def _column(self, name: str) -> Column:
-        if name not in self.found.bucketized or self.found.buckets is None:
+        if name not in self.classified.bucketized or self.classified.buckets is None:
             return column(self.schema[name])
-        labels = self.found.buckets.labels[self.found.bucketized.index(name)]
-        ordered = self.schema[name].kind is not Kind.CATEGORICAL and in_order(self.found.bucketized, labels)
+        labels = self.classified.buckets.labels[self.classified.bucketized.index(name)]
+        ordered = self.schema[name].kind is not Kind.CATEGORICAL and in_order(self.classified.bucketized, labels)
         return bucket_column(self.schema[name], labels, ordered=ordered)
 
 
@@ -179,7 +179,7 @@ def readings(
     return classes, replace(classes, sensitive=by_records, persons=classes.sizes // most, vote=1)
 
 
-def satisfied(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
+def find_satisfying(models: Sequence[Model], classes: Classes) -> NDArray[np.bool_]:
     """Return which classes satisfy all models in a release of all of them."""
     everything = np.ones(len(classes), dtype=np.bool_)
     verdict = everything.copy()
@@ -204,15 +204,15 @@ def verdict(
     """
     classes = classes_of(partition, sensitive, codes, persons)
     ways = readings(classes if totals is None else classes.among(totals), partition, persons, shown=shown)
-    return np.asarray(np.all([satisfied(models, way) for way in ways], axis=0))[: partition.count]
+    return np.asarray(np.all([find_satisfying(models, way) for way in ways], axis=0))[: partition.count]
 
 
-def checked(plan: Plan, encoded: EncodedRecords, found: Classified, made: Formed) -> Classes:
+def check_classes(plan: Plan, encoded: EncodedRecords, classified: Classified, made: Formed) -> Classes:
     """Decide every promise on the classes that will be released, independently of the method."""
-    sensitive, codes = released_sensitive(encoded, found)
+    sensitive, codes = released_sensitive(encoded, classified)
     classes = classes_of(made.partition, sensitive, codes, encoded.persons)
     ways = readings(classes, made.partition, encoded.persons, shown=plan.method.shows_members)
-    broken = [model for model in plan.class_models if not all(satisfied([model], way).all() for way in ways)]
+    broken = [model for model in plan.class_models if not all(find_satisfying([model], way).all() for way in ways)]
     if broken:
         raise RequirementError(
             [f"the classes of method `{plan.method.name}` do not keep `{model.title}`" for model in broken],
@@ -221,13 +221,15 @@ def checked(plan: Plan, encoded: EncodedRecords, found: Classified, made: Formed
     return classes
 
 
-def released_sensitive(encoded: EncodedRecords, found: Classified) -> tuple[tuple[SensitiveAttribute, ...], Codes]:
+def released_sensitive(encoded: EncodedRecords, classified: Classified) -> tuple[tuple[SensitiveAttribute, ...], Codes]:
     """Return the sensitive attributes as they are released: buckets where there are some."""
-    if found.buckets is None:
+    if classified.buckets is None:
         return encoded.sensitive, encoded.sensitive_codes
     attributes, codes = list(encoded.sensitive), encoded.sensitive_codes.copy()
-    places = [[attribute.name for attribute in attributes].index(name) for name in found.bucketized]
-    for j, (attribute, own) in zip(places, bucket_codes([attributes[j] for j in places], found.buckets), strict=True):
+    places = [[attribute.name for attribute in attributes].index(name) for name in classified.bucketized]
+    for j, (attribute, own) in zip(
+        places, bucket_codes([attributes[j] for j in places], classified.buckets), strict=True
+    ):
         attributes[j], codes[:, j] = attribute, own
     return tuple(attributes), codes
 

@@ -125,7 +125,7 @@ class Slice(Method):
         """The method for each group of columns."""
         return methods.from_parameters(self.inner, self.options)
 
-    def unanswered(
+    def find_unanswered(
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
     ) -> list[Requirement]:
         """Return the promises asked for that some table does not answer: each must keep those about its columns."""
@@ -163,7 +163,7 @@ class Slice(Method):
             file = f"slice-{number}.parquet"
             mine = _part_plan(plan, self, names)
             if mine is None:
-                made.append((_untouched(plan, table, file, names), None, ()))
+                made.append((_keep_unchanged(plan, table, file, names), None, ()))
                 continue
             key = work.key if any(plan.schema[name].pseudonym for name in names) else None
             release = mine.method.make(replace(work, plan=mine, table=table.select(*mine.schema.names), key=key))
@@ -202,7 +202,7 @@ def _groups(plan: Plan, method: Slice, table: Table) -> tuple[tuple[str, ...], .
         for model in plan.class_models
         if len(model.capabilities.sensitive) > 1
     ]
-    found = grouped(associations(codes), method.size, together)
+    found = group_columns(associations(codes), method.size, together)
     return tuple(tuple(released[j] for j in group) for group in found)
 
 
@@ -254,7 +254,7 @@ def _is_about(model: Model, names: Sequence[str]) -> bool:
     return set(model.capabilities.sensitive) <= set(names)
 
 
-def _untouched(plan: Plan, table: Table, file: str, names: Sequence[str]) -> Part:
+def _keep_unchanged(plan: Plan, table: Table, file: str, names: Sequence[str]) -> Part:
     columns = tuple(column(plan.schema[name]) for name in names)
     sorted_table = tables.sorted_records(table.select(*names))
     return Part(file=file, table=sorted_table, records=table.count(), columns=columns)
@@ -285,7 +285,7 @@ def _together(
         raise ParameterError("no group of columns has a quasi-identifier.")
     promises = [promise for _, _, mine in made for promise in mine]
     if len(made) > 1:
-        together = Composition.of([mine for _, _, mine in made], [exposed(part.columns) for part, _, _ in made])
+        together = Composition.of([mine for _, _, mine in made], [find_exposed(part.columns) for part, _, _ in made])
         promises.append(together.promise(Words(person=plan.schema.person if plan.method.counts_persons else None)))
     events = [*Dropped.by(plan.schema), Sliced(groups=groups)]
     events += [event for release in releases for event in _of_slice(release)]
@@ -352,14 +352,14 @@ def associations(codes: NDArray[np.integer]) -> Floats:
     return found
 
 
-def grouped(strengths: Floats, most: int, together: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+def group_columns(strengths: Floats, most: int, together: Sequence[Sequence[int]] = ()) -> list[list[int]]:
     """Merge the two groups of columns that go together best, on average, while groups have at most ``most`` columns.
 
     Columns in one entry of ``together`` are never parted. Groups without any association are not merged.
 
     Examples
     --------
-    >>> grouped(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]), 2)
+    >>> group_columns(np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]]), 2)
     [[0, 2], [1]]
     """
     groups = [sorted(set(entry)) for entry in together]
@@ -498,12 +498,12 @@ class Composition(ClassPromise):
             [other.promise() for other in certificate.promises if other.file == data.file]
             for data in certificate.tables
         ]
-        if self != Composition.of(parts, [exposed(data.columns) for data in certificate.tables]):
+        if self != Composition.of(parts, [find_exposed(data.columns) for data in certificate.tables]):
             return False, "does not follow from the promises of the tables"
         return True, "follows from the promises of the tables"
 
 
-def exposed(columns: Sequence[Column]) -> tuple[str, ...]:
+def find_exposed(columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the confidential columns of a table about which its quasi-identifiers could tell something."""
     known = any(column.role.known_elsewhere for column in columns)
     return tuple(column.name for column in columns if known and column.role is Role.SENSITIVE)

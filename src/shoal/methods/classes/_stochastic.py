@@ -138,10 +138,10 @@ class StochasticCloseness(PartitionMethod):
         """Return the sensitive columns, all of which are randomised."""
         return schema.sensitive
 
-    def randomized(self, run: ClassRun) -> RandomizedColumns:
+    def randomize(self, run: ClassRun) -> RandomizedColumns:
         """Randomise every sensitive column of every record, with equal parts of epsilon."""
         records, smallest = len(run.encoded), int(run.formed.partition.sizes.min())
-        epsilon = self.spent(records=records, smallest=smallest)
+        epsilon = self.find_epsilon(records=records, smallest=smallest)
         names = run.schema.sensitive
         columns: dict[str, pa.Array] = {}
         events: list[Event] = []
@@ -152,17 +152,17 @@ class StochasticCloseness(PartitionMethod):
             columns[attribute.name] = pa.array(drawn)
             events.append(Randomized(column=attribute.name, mechanism=mechanism, epsilon_spent=part))
         local = LocalPrivacy(columns=names, epsilon=epsilon)
-        close = DrawnCloseness.made(epsilon, records=records, smallest=smallest)
+        close = DrawnCloseness.state_promise(epsilon, records=records, smallest=smallest)
         return columns, [local.over(run.schema, self, cryptographic=run.source.cryptographic), close], events
 
     def mechanism_for(self, attribute: Attribute) -> Mechanism:
         """Return how an attribute is randomised."""
         if self.mechanism is not None:
             return self.mechanism
-        bounded = attribute.domain is not None and attribute.domain.bounded
+        bounded = attribute.domain is not None and attribute.domain.is_bounded
         return "noise" if attribute.kind is Kind.NUMERIC and bounded else "randomized-response"
 
-    def spent(self, *, records: int, smallest: int) -> Fraction:
+    def find_epsilon(self, *, records: int, smallest: int) -> Fraction:
         """Return epsilon for a release of so many records with this smallest class."""
         if self.epsilon is not None:
             return Fraction(self.epsilon)
@@ -240,7 +240,7 @@ class LocalPrivacy(ClassPromise):
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Add up what the steps spend on the columns of the promise, and look for values that are not declared."""
-        done = _randomised(entry, evidence)
+        done = _find_randomizing_steps(entry, evidence)
         if {step.column for step in done} != {*self.columns} or len(done) != len(self.columns):
             return False, "the steps do not randomise the columns that it is about"
         if entry.strength is Strength.UNCONDITIONAL and evidence.certificate.roles != "declared":
@@ -248,7 +248,7 @@ class LocalPrivacy(ClassPromise):
         for step in done:
             if problem := _strange(step, entry, evidence):
                 return False, problem
-        spent = _spent(done)
+        spent = _sum_epsilon(done)
         shown = f"the steps spend epsilon {float(spent):.6g} in all"
         # the parameter may be a decimal, rounded up
         even = all(step.epsilon == done[0].epsilon for step in done)
@@ -267,7 +267,7 @@ class DrawnCloseness(ClassPromise):
     name: ClassVar[str] = "stochastic-closeness"
 
     @classmethod
-    def made(cls, epsilon: Fraction, *, records: int, smallest: int) -> Promise:
+    def state_promise(cls, epsilon: Fraction, *, records: int, smallest: int) -> Promise:
         """Return the promise of a release of so many records, whose smallest class has so many."""
         t = stochastic_t(epsilon, records=records, smallest=smallest)
         kind = cls(epsilon=epsilon, t=t)  # type: ignore[arg-type]
@@ -290,16 +290,16 @@ class DrawnCloseness(ClassPromise):
     def again(self, entry: PromiseEntry, evidence: Evidence) -> Promise:
         """Return the promise with t computed from the records and classes of the data file."""
         records, smallest = _sizes(entry, evidence)
-        return self.made(self.epsilon, records=records, smallest=smallest)
+        return self.state_promise(self.epsilon, records=records, smallest=smallest)
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Count the records and the smallest class, and compute t from them and from what the steps spend."""
         columns = evidence.data(entry).columns
-        done = _randomised(entry, evidence)
+        done = _find_randomizing_steps(entry, evidence)
         confidential = {column.name for column in columns if column.role is Role.SENSITIVE}
         if {step.column for step in done} != confidential:
             return False, "the steps do not randomise every confidential column"
-        if _spent(done) > self.epsilon:
+        if _sum_epsilon(done) > self.epsilon:
             return False, "the steps spend more epsilon than it says"
         records, smallest = _sizes(entry, evidence)
         t = stochastic_t(self.epsilon, records=records, smallest=smallest)
@@ -332,13 +332,13 @@ def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
     return int(sizes.sum()), int(sizes.min())
 
 
-def _randomised(entry: PromiseEntry, evidence: Evidence) -> list[Randomized]:
+def _find_randomizing_steps(entry: PromiseEntry, evidence: Evidence) -> list[Randomized]:
     """Return the steps that randomised columns of the table that a promise is about."""
     names = {column.name for column in evidence.data(entry).columns}
     return [step for step in evidence.steps(Randomized) if step.column in names]
 
 
-def _spent(steps: Sequence[Randomized]) -> Fraction:
+def _sum_epsilon(steps: Sequence[Randomized]) -> Fraction:
     spent = [step.epsilon for step in steps]
     if not spent or min(spent) <= 0:
         raise ValueError("nothing was randomised")

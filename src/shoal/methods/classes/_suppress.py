@@ -21,10 +21,10 @@ from shoal.methods.base import MethodCapabilities, Result, Work
 from shoal.methods.classes._columns import HeldRecords, QuasiIdentifier
 from shoal.methods.classes._fewest_cells import Combinations, Gathering, least_cost
 from shoal.methods.classes._forms import one_table
-from shoal.methods.classes._method import PartitionMethod, assembled, open_records
+from shoal.methods.classes._method import PartitionMethod, assemble_result, open_records
 from shoal.methods.classes._partition import Partition
-from shoal.methods.classes._promises import stated
-from shoal.methods.classes._run import Classified, Form, Formed, classes_of, satisfied
+from shoal.methods.classes._promises import state_promise
+from shoal.methods.classes._run import Classified, Form, Formed, classes_of, find_satisfying
 from shoal.methods.classes._wildcards import CellsSuppressed, KWildcards, agreeing, alike, shown_cells
 from shoal.models import Classes, Model
 from shoal.schema import Schema
@@ -131,8 +131,8 @@ class Suppress(PartitionMethod):
     def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Put every record into a class of records that look alike once cells are suppressed."""
         codes = codes_of(people.quasi_identifiers)
-        hidden = self._within_caps(people, partial(self._hidden, people, codes, models))
-        return Classified(partition=Partition.numbered(_labels(codes, hidden)))
+        hidden = self._within_caps(people, partial(self._choose_cells, people, codes, models))
+        return Classified(partition=Partition.from_names(_labels(codes, hidden)))
 
     def make(self, work: Work) -> Result:
         """Choose the cells, decide every promise on what is left, and release it."""
@@ -148,30 +148,34 @@ class Suppress(PartitionMethod):
                 hint="ask for k-anonymity, which counts persons",
             )
         codes = codes_of(people.quasi_identifiers)
-        find = partial(_shown, codes, wildcards[0]) if wildcards else partial(self._hidden, people, codes, models)
+        find = (
+            partial(_choose_wildcards, codes, wildcards[0])
+            if wildcards
+            else partial(self._choose_cells, people, codes, models)
+        )
         hidden = self._within_caps(people, find)
         work.watch.step(2, 3, "checking the promises")
-        partition = Partition.numbered(_labels(codes, hidden))
-        seen = _seen(people, codes, partition.labels.astype(np.int64), hidden)
-        if not satisfied(models, seen).all():
+        partition = Partition.from_names(_labels(codes, hidden))
+        seen = _classes_as_seen(people, codes, partition.labels.astype(np.int64), hidden)
+        if not find_satisfying(models, seen).all():
             raise ShoalError(
                 f"method `{self.name}` suppressed too few cells; nothing was released",
                 hint="this is a bug in Shoal: please report it",
             )
         made = Formed(
-            columns=_starred(people.quasi_identifiers, hidden),
+            columns=_star_cells(people.quasi_identifiers, hidden),
             partition=partition,
             measures=self._measures(people, codes, hidden, opened.plan.models),
         )
         run = opened.run(Classified(partition=partition), made, seen)
         guarantee = Guarantee(
             promises=(
-                *(stated(model, run.readings, run.words()) for model in models),
+                *(state_promise(model, run.readings, run.words()) for model in models),
                 *(each.promise(run.words()) for each in wildcards),
             ),
             events=(_step(people, codes, hidden, wildcards),),
         )
-        return assembled(run, one_table(run, guarantee), opened.work)
+        return assemble_result(run, one_table(run, guarantee), opened.work)
 
     def _weights(self, people: HeldRecords, factors: Mapping[str, int | None]) -> tuple[int | None, ...]:
         """Return what a cell of each column costs; a column over its cap costs more, or cannot be suppressed."""
@@ -207,7 +211,7 @@ class Suppress(PartitionMethod):
             else "ask for less, or use a method that may leave records out",
         )
 
-    def _hidden(
+    def _choose_cells(
         self, people: HeldRecords, codes: Codes, models: Sequence[Model], weights: tuple[int | None, ...]
     ) -> Mask | None:
         """Return the cells to suppress so that models hold, a suppressed cell being a value of its own."""
@@ -216,7 +220,7 @@ class Suppress(PartitionMethod):
             shown = hidden_in(codes, labels) if hidden is None else hidden
             # classes that look the same are one, in which somebody who was in both has one vote
             alike = labels if people.persons is None else _labels(codes, shown)
-            kept = satisfied(models, _seen(people, codes, alike, shown))
+            kept = find_satisfying(models, _classes_as_seen(people, codes, alike, shown))
             return ~kept[alike[rows_of(labels)]]
 
         labels = classes_of_records(codes, _size(models), weights, broken, people.persons)
@@ -224,7 +228,7 @@ class Suppress(PartitionMethod):
             return None
         hidden = hidden_in(codes, labels)
         if all(model.capabilities.minimal_class_size <= 1 for model in models):  # classes need not be as large
-            return restored(codes, labels, hidden, weights, broken)
+            return restore_cells(codes, labels, hidden, weights, broken)
         return hidden
 
     def _measures(
@@ -237,7 +241,7 @@ class Suppress(PartitionMethod):
         if wildcards:
             least = shown_cells(_task(codes, wildcards[0].k, weights), wildcards[0].m)[1]
         else:
-            least = least_cost(_task(codes, _needed(models), weights))
+            least = least_cost(_task(codes, _smallest_crowd(models), weights))
         cost = int((hidden * np.array([weight or 0 for weight in weights])).sum())
         given = np.array([column.attribute.weight for column in people.quasi_identifiers])
         loss = float(np.average(hidden.mean(axis=0), weights=given if given.any() else None))
@@ -267,7 +271,7 @@ def _labels(codes: Codes, hidden: Mask) -> Counts:
     return group(np.where(hidden, 0, codes + 1).astype(np.int32))[0]
 
 
-def _seen(people: HeldRecords, codes: Codes, labels: Counts, hidden: Mask) -> Classes:
+def _classes_as_seen(people: HeldRecords, codes: Codes, labels: Counts, hidden: Mask) -> Classes:
     """Return classes as models see them, with what each shows."""
     firsts = rows_of(labels)
     classes = classes_of(Partition(labels.astype(np.int32)), people.sensitive, people.codes, people.persons)
@@ -277,10 +281,10 @@ def _seen(people: HeldRecords, codes: Codes, labels: Counts, hidden: Mask) -> Cl
 def _size(models: Sequence[Model]) -> int:
     """Return how many people must look alike, or show the same in some columns."""
     asked = [model.parameters().get("k") for model in models]
-    return max([_needed(models), *(number for number in asked if isinstance(number, int))])
+    return max([_smallest_crowd(models), *(number for number in asked if isinstance(number, int))])
 
 
-def _needed(models: Sequence[Model]) -> int:
+def _smallest_crowd(models: Sequence[Model]) -> int:
     """Return how many people must look alike at least, whatever else holds; their records are at least as many."""
     return max(model.capabilities.minimal_class_size for model in models)
 
@@ -290,7 +294,7 @@ def _task(codes: Codes, k: int, weights: tuple[int | None, ...]) -> Combinations
     return Combinations(codes=codes[firsts], counts=np.bincount(labels).astype(np.int64), k=k, weights=weights)
 
 
-def _shown(codes: Codes, wanted: KWildcards, weights: tuple[int | None, ...]) -> Mask | None:
+def _choose_wildcards(codes: Codes, wanted: KWildcards, weights: tuple[int | None, ...]) -> Mask | None:
     """Return the cells to suppress so that what every record shows is true of k records; None where none do."""
     task = _task(codes, wanted.k, weights)
     hidden, _ = shown_cells(task, wanted.m)
@@ -298,7 +302,7 @@ def _shown(codes: Codes, wanted: KWildcards, weights: tuple[int | None, ...]) ->
     return np.asarray(hidden[group(codes)[0]]) if enough.all() else None
 
 
-def _starred(columns: Sequence[QuasiIdentifier], hidden: Mask) -> dict[str, pa.Array]:
+def _star_cells(columns: Sequence[QuasiIdentifier], hidden: Mask) -> dict[str, pa.Array]:
     """Return the columns of which cells are suppressed, as text."""
     found = {}
     for column, lost in zip(columns, hidden.T, strict=True):
@@ -343,7 +347,7 @@ def classes_of_records(
     crowds = Gathering(Combinations(codes=codes[firsts], counts=counts, k=k, weights=weights))
     crowds.gather()
     crowds.improve()
-    return _merged(codes, _spread(labels, apart, len(firsts), crowds), weights, broken)
+    return _merge_broken(codes, _spread(labels, apart, len(firsts), crowds), weights, broken)
 
 
 def _once_each(labels: Counts, persons: Counts) -> Integers:
@@ -407,7 +411,7 @@ class _Summary:
         self.sizes[one] = 0
 
 
-def _merged(
+def _merge_broken(
     codes: Codes, labels: Counts, weights: tuple[int | None, ...], broken: Callable[[Counts], Mask]
 ) -> Counts | None:
     """Merge every broken class with the one that costs least, until none is broken."""
@@ -438,7 +442,7 @@ def hidden_in(codes: Codes, labels: Counts) -> Mask:
     return np.asarray(_Summary.of(codes, labels).differs[labels])
 
 
-def restored(codes: Codes, labels: Counts, hidden: Mask, weights: tuple[int | None, ...], broken: Verdict) -> Mask:
+def restore_cells(codes: Codes, labels: Counts, hidden: Mask, weights: tuple[int | None, ...], broken: Verdict) -> Mask:
     """Show cells again, column by column and class by class, as long as no promise is broken."""
     result = hidden.copy()
     columns = sorted(range(codes.shape[1]), key=lambda j: -int(result[:, j].sum()) * (weights[j] or 0))

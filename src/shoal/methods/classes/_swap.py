@@ -19,12 +19,12 @@ from shoal.methods._own_values import OwnValue
 from shoal.methods.base import MethodCapabilities, Result, Work
 from shoal.methods.classes._by_block import make_by_block
 from shoal.methods.classes._columns import HeldRecords
-from shoal.methods.classes._forms import classed, one_table
-from shoal.methods.classes._method import Opened, PartitionMethod, assembled, classes_of_records, open_records
+from shoal.methods.classes._forms import one_table, step_of_classes
+from shoal.methods.classes._method import Opened, PartitionMethod, assemble_result, classes_of_records, open_records
 from shoal.methods.classes._microaggregation import Categories, Clustering, compared_as, mdav_block, mdav_clusters
-from shoal.methods.classes._partition import Partition, as_column, merged, permutation_within, require_size
+from shoal.methods.classes._partition import Partition, as_column, merge_clusters, permutation_within, require_size
 from shoal.methods.classes._promises_clusters import Exchanged, OfClusters
-from shoal.methods.classes._run import Classified, Form, Formed, checked, verdict
+from shoal.methods.classes._run import Classified, Form, Formed, check_classes, verdict
 from shoal.methods.classes._steps import Permuted, Ranked
 from shoal.methods.classes._typical import Errors, concept_errors, number_errors
 from shoal.models import Model, ProbabilisticKAnonymity
@@ -86,7 +86,11 @@ class Swap(Clustering):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
-        found = [*_asked(self, models), *(_shown(self, model) for model in seen), *_kept_apart(self, schema)]
+        found = [
+            *_explain_missing_promise(self, models),
+            *(_explain_refused_model(self, model) for model in seen),
+            *_kept_apart(self, schema),
+        ]
         if self.strategy != "merge-first":
             found.append(
                 f'`strategy` of `{self.title}` must be "merge-first": clusters made from sensitive values reveal how '
@@ -107,9 +111,9 @@ class Swap(Clustering):
         work.watch.step(2, 3, "checking the promises")
         errors = Errors()
         for column in opened.people.quasi_identifiers:
-            errors += column.moved_errors(order).weighted(column.attribute.weight)
+            errors += column.moved_errors(order).multiply(column.attribute.weight)
         made = Formed(columns={}, partition=found.partition, measures=errors.measures())
-        checked(opened.plan, opened.encoded, found, made)
+        check_classes(opened.plan, opened.encoded, found, made)
         run = opened.run(found, made)
         others = [model for model in run.plan.class_models if not model.capabilities.linkage]
         # that clusters were merged because of their values tells which failed: only those made without them hide people
@@ -120,22 +124,22 @@ class Swap(Clustering):
         guarantee = Guarantee(
             promises=(
                 linked.promise(words, cryptographic=work.source.cryptographic),
-                *(OfClusters.made(model, run.readings, words) for model in others),
+                *(OfClusters.state_for_clusters(model, run.readings, words) for model in others),
             ),
-            events=(*found.events, classed(run), Permuted(columns=run.confidential)),
+            events=(*found.events, step_of_classes(run), Permuted(columns=run.confidential)),
         )
-        release = assembled(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.work)
+        release = assemble_result(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.work)
         # the chance of finding somebody in the clusters before they were merged
         after, risk = release.after, 1 / k
         after = replace(after, prosecutor=max(after.prosecutor, risk), marketer=max(after.marketer, risk))
         return replace(release, after=after)
 
-    def compared(self, people: HeldRecords) -> str:
+    def name_distance(self, people: HeldRecords) -> str:
         return compared_as(people, self.categories, self.block)
 
     def cluster(self, people: HeldRecords, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records, by MDAV."""
-        return mdav_clusters(people, places, k, block=self.block, compared=self.compared(people))
+        return mdav_clusters(people, places, k, block=self.block, compared=self.name_distance(people))
 
     def cluster_block(self, places: Floats, k: int) -> Partition:
         """Return clusters of k to 2k - 1 records of one block, by MDAV."""
@@ -188,8 +192,8 @@ class IndividualRankingSwap(PartitionMethod):
     step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, Ranked)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = _asked(self, models)
-        found += [_shown(self, model) for model in models if not model.capabilities.linkage]
+        found = _explain_missing_promise(self, models)
+        found += [_explain_refused_model(self, model) for model in models if not model.capabilities.linkage]
         if not schema.sensitive:
             found.append(f"method `{self.name}` exchanges the values of sensitive columns; the schema names none")
         return found
@@ -225,7 +229,7 @@ class IndividualRankingSwap(PartitionMethod):
             )
             moved.append(((attribute.name,), order))
             partitions.append(partition)
-            errors += _moved_errors(opened, j, order).weighted(opened.plan.schema[attribute.name].weight)
+            errors += _moved_errors(opened, j, order).multiply(opened.plan.schema[attribute.name].weight)
         _require_exchanges(own_values)
         runs = [
             opened.run(Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()))
@@ -239,7 +243,7 @@ class IndividualRankingSwap(PartitionMethod):
             ),
             events=tuple(events),
         )
-        release = assembled(run, one_table(run, guarantee, moved=moved), opened.work)
+        release = assemble_result(run, one_table(run, guarantee, moved=moved), opened.work)
         hidden = zip(opened.encoded.sensitive, partitions, strict=True)
         classes = (classes_of_records(run, opened.work.table, own, [attribute.name]) for attribute, own in hidden)
         return replace(release, record_classes=tuple(classes), own_values=tuple(own_values))
@@ -276,7 +280,9 @@ def _for_persons(opened: Opened, ranks: Floats, partition: Partition) -> Partiti
         return partition
     sensitive, codes = opened.encoded.sensitive, opened.encoded.sensitive_codes
     models = opened.plan.class_models
-    return merged(ranks[:, None], partition, lambda own: verdict(models, own, sensitive, codes, persons, shown=True))
+    return merge_clusters(
+        ranks[:, None], partition, lambda own: verdict(models, own, sensitive, codes, persons, shown=True)
+    )
 
 
 def individual_ranking(values: ArrayLike, k: int) -> Partition:
@@ -357,13 +363,13 @@ def _values(opened: Opened, j: int) -> Floats | None:
 # -- what a plan may not ask for
 
 
-def _asked(method: PartitionMethod, models: Sequence[Model]) -> list[str]:
+def _explain_missing_promise(method: PartitionMethod, models: Sequence[Model]) -> list[str]:
     if any(model.capabilities.linkage for model in models):
         return []
     return [f"method `{method.name}` keeps `{ProbabilisticKAnonymity.title}`, which the plan does not promise"]
 
 
-def _shown(method: PartitionMethod, model: Model) -> str:
+def _explain_refused_model(method: PartitionMethod, model: Model) -> str:
     return (
         f"method `{method.name}` leaves quasi-identifiers as they are and cannot keep `{model.title}`; it keeps "
         f"`{ProbabilisticKAnonymity.title}`"

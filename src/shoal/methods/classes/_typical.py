@@ -73,7 +73,7 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
     take the commonest value instead. O(classes * values * concepts).
     """
     present, places = np.unique(leaves, return_inverse=True)
-    fixed = _fixed(hierarchy, present)
+    fixed = _fixed_point_distances(hierarchy, present)
     if fixed is None:
         return _commonest(leaves, partition)
     if int(partition.sizes.max()) >= 1 << 20:  # beyond, sums of whole numbers in floating point are no longer exact
@@ -95,7 +95,7 @@ def middle_concept(hierarchy: Hierarchy, counts: Integers) -> int:
     Beyond 2^31 records the distances are taken less finely, so that their sums fit.
     """
     present = np.flatnonzero(counts)
-    fixed = _fixed(hierarchy, present)
+    fixed = _fixed_point_distances(hierarchy, present)
     if fixed is None:
         return int(counts.argmax())
     coarse = max(0, int(counts.sum()).bit_length() - 31)
@@ -107,7 +107,7 @@ def concept_names(hierarchy: Hierarchy) -> pa.Array:
     return pa.array([label for level in hierarchy.labels for label in level], pa.string())
 
 
-def _fixed(hierarchy: Hierarchy, leaves: NDArray[np.integer]) -> Floats | None:
+def _fixed_point_distances(hierarchy: Hierarchy, leaves: NDArray[np.integer]) -> Floats | None:
     """Return the distances of leaves to all concepts in multiples of 2^-32; None where there are too many."""
     concepts = sum(len(labels) for labels in hierarchy.labels)
     if len(leaves) * concepts > CELLS:
@@ -134,7 +134,7 @@ class Errors:
     def __add__(self, other: Errors) -> Errors:
         return Errors(sse=self.sse + other.sse, sst=self.sst + other.sst)
 
-    def weighted(self, weight: float) -> Errors:
+    def multiply(self, weight: float) -> Errors:
         """Return the errors of an attribute that counts so many times."""
         return Errors(sse=weight * self.sse, sst=weight * self.sst)
 

@@ -199,7 +199,7 @@ def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: i
     that records lose the same ones.
     """
     cost, harm = np.full(len(rows), _NONE), np.full(len(rows), _NONE)
-    needed = _needed(task, rows, others, m)
+    needed = _count_missing(task, rows, others, m)
     for sets, ahead in task.sets():
         for columns in sets:
             weight, harmed = task.weight(columns), needed[:, list(columns)].sum(axis=1)
@@ -214,7 +214,7 @@ def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: i
     return np.where(cost == _NONE, 0, cost)
 
 
-def _needed(task: Combinations, rows: Integers, hidden: Mask, m: int | None) -> Counts:
+def _count_missing(task: Combinations, rows: Integers, hidden: Mask, m: int | None) -> Counts:
     """Return how much others need that each of the rows shows each column, in parts of a record.
 
     Whoever agrees with it on some columns, and without it with fewer than k, needs all of them; where fewer than 3k are

@@ -297,7 +297,7 @@ class DPMicroaggregation(Method):
     def _undeclared(self, attribute: Attribute) -> str | None:
         start = f"method `{self.name}`: column `{attribute.name}`"
         domain = attribute.domain
-        if attribute.kind in (Kind.NUMERIC, Kind.DATE) and (domain is None or not domain.bounded):
+        if attribute.kind in (Kind.NUMERIC, Kind.DATE) and (domain is None or not domain.is_bounded):
             return f"{start} has no declared bounds; give its `minimum` and `maximum`"
         if attribute.kind is Kind.NUMERIC and domain is not None and not domain.exact:
             return f"{start} {INEXACT}"

@@ -93,7 +93,7 @@ class SeriesRelease:
         """Read the records of opened work, and find the people of the releases before among them."""
         plan, table, method = work.plan, work.table, cast("Recode", work.plan.method)
         rows = tables.in_order(table)
-        wanted = [name for measure in (method.measure, *plan.reported) for name in measure.sensitive]
+        wanted = [name for measure in (method.measure, *plan.weighted_measures) for name in measure.sensitive]
         wanted += [name for model in plan.class_models for name in model.capabilities.sensitive]
         encoded = tables.encode_records(table, sensitive=tuple(dict.fromkeys(wanted)))
         keys = series.hash_keys(rows[series.folder.key])

@@ -195,7 +195,7 @@ class Recode(Method):
         if work.series is not None:
             return make_in_series(work, work.series)
         plan, table = work.plan, work.table
-        models, measures = plan.class_models, plan.reported
+        models, measures = plan.class_models, plan.weighted_measures
         wanted = [name for model in models for name in model.capabilities.sensitive]
         wanted += [name for measure in (method.measure, *measures) for name in measure.sensitive]
         encoded = tables.encode(

@@ -64,7 +64,7 @@ def assemble(release: SeriesRelease) -> Result:
         table=sorted_table,
         notes=notes,
         guarantee=Guarantee(promises=_promises(release), events=tuple(_events(release, step, suppressed, after))),
-        measures={each.label: each.value(recoding, records) for each in plan.reported},
+        measures={each.label: each.value(recoding, records) for each in plan.weighted_measures},
         before=reidentification(Classes.grouped(records)),
         after=reidentification(after),
         records=int(visible.sum()),

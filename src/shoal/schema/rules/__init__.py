@@ -6,7 +6,7 @@ from shoal.schema._rule import RuledColumn as RuledColumn
 from shoal.schema._rule import Tree as Tree
 from shoal.schema._rule import place_of as place_of
 from shoal.schema._values import days as days
-from shoal.schema._values import encoded as encoded
+from shoal.schema._values import encode_texts as encode_texts
 from shoal.schema._values import is_text as is_text
 from shoal.schema._values import numbers as numbers
 from shoal.schema._values import plain as plain

@@ -39,7 +39,7 @@ class Dates(LevelsRule):
             unit, size = _UNITS[name]
             periods, groups = np.unique(days.astype(unit).astype(np.int64) // size, return_inverse=True)
             low, high = ((edge * size).astype(unit).astype("datetime64[D]") for edge in (periods, periods + 1))
-            shares = column.covered(pa.array(low.astype(np.int64)), pa.array(high.astype(np.int64)))
+            shares = column.measure_coverage(pa.array(low.astype(np.int64)), pa.array(high.astype(np.int64)))
             levels.append(Level(groups=groups, labels=pa.array(_labels(name, periods), pa.string()), shares=shares))
         return Tree(leaves=column.leaves, levels=levels)
 

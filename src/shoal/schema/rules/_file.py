@@ -20,7 +20,7 @@ from shoal.errors import HierarchyError, Problems, counted, reason
 from shoal.schema._domain import Kind
 from shoal.schema._entry import text as words
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import EncodedTexts, encoded, is_text, numbers, text
+from shoal.schema._values import EncodedTexts, encode_texts, is_text, numbers, text
 
 _LEAVES = "leaves of its hierarchy"
 # generous: a label of a megabyte is a wrong file, not a label
@@ -48,7 +48,7 @@ class FromFile(HierarchyRule):
     def file(self) -> str | None:
         return self.path
 
-    def moved(self, path: str) -> Self:
+    def with_path(self, path: str) -> Self:
         return replace(self, path=path)
 
     def tree(self, column: RuledColumn) -> Tree:
@@ -60,12 +60,12 @@ class FromFile(HierarchyRule):
         _check_labels(columns[1:], rows, subject, problems)
         order = None
         try:
-            leaves = encoded(_leaves(columns[0], column))
+            leaves = encode_texts(_leaves(columns[0], column))
             order = column.ranks(leaves.labels, _LEAVES)
         except HierarchyError as error:
             problems.take(error)
-            leaves = encoded(columns[0])
-        levels = [encoded(column) for column in columns[1:]]
+            leaves = encode_texts(columns[0])
+        levels = [encode_texts(column) for column in columns[1:]]
         _check_nested([leaves, *levels], rows, subject, problems)
         problems.raise_as(HierarchyError)
         groups = [Level(groups=level.groups[leaves.first], labels=level.labels) for level in levels]
@@ -90,7 +90,7 @@ def _even(rows: FileRows, subject: str, problems: Problems) -> FileRows:
         f"{subject}: the first row has {counted(expected, 'field')}, but {len(odd):,} of {len(rows):,} rows have more "
         f"or fewer ({rows.first(odd)})"
     )
-    return rows.chosen(even)
+    return rows.select(even)
 
 
 def _check_labels(columns: list[pa.StringArray], rows: FileRows, subject: str, problems: Problems) -> None:
@@ -131,7 +131,7 @@ class FileRows:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def chosen(self, wanted: Sequence[bool]) -> FileRows:
+    def select(self, wanted: Sequence[bool]) -> FileRows:
         """Return the rows that are wanted."""
         return FileRows(list(itertools.compress(self.cells, wanted)), list(itertools.compress(self.numbers, wanted)))
 
@@ -186,7 +186,7 @@ def _parse(text: str, delimiter: str, subject: str) -> FileRows:
         raise HierarchyError(f"{subject} is not a text file with the delimiter {delimiter!r}") from None
     finally:
         csv.field_size_limit(before)
-    return FileRows(cells, list(range(1, len(cells) + 1))).chosen([bool(row) for row in cells])
+    return FileRows(cells, list(range(1, len(cells) + 1))).select([bool(row) for row in cells])
 
 
 def file_problems(name: str, path: str, delimiter: str) -> Iterable[str]:

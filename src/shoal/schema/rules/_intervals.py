@@ -24,7 +24,7 @@ from shoal.kernels import Floats, Integers
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, number, whole
 from shoal.schema._rule import HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import listed, text
+from shoal.schema._values import join_words, text
 
 # beyond this the edges of neighbouring intervals are no longer different numbers
 _RESOLUTION = 2.0**52
@@ -68,7 +68,7 @@ class Intervals(HierarchyRule):
         start = f", counted from {self.origin:g}" if self.origin else ""
         below = "" if self.bottom is None else f"; all values below {self.bottom:g} combined"
         above = "" if self.top is None else f"; all values from {self.top:g} up combined"
-        return f"intervals of width {listed(f'{width:g}' for width in self.widths)}{start}{below}{above}"
+        return f"intervals of width {join_words(f'{width:g}' for width in self.widths)}{start}{below}{above}"
 
     def tree(self, column: RuledColumn) -> Tree:
         """Return the intervals of each width, from ``origin``, that hold a value; and what lies beyond the ends."""
@@ -78,19 +78,19 @@ class Intervals(HierarchyRule):
         inner = self._inner(replace(column, values=column.values[first:last], leaves=column.leaves[first:last]), column)
         if self.bottom is None and self.top is None:
             return Tree(leaves=column.leaves, levels=inner)
-        return Tree(leaves=column.leaves, levels=[self._coded(level, column, first, last) for level in inner])
+        return Tree(leaves=column.leaves, levels=[self._add_ends(level, column, first, last) for level in inner])
 
-    def _coded(self, level: Level, column: RuledColumn, first: int, last: int) -> Level:
+    def _add_ends(self, level: Level, column: RuledColumn, first: int, last: int) -> Level:
         """Return a level of the values between the ends with those beyond them."""
         groups, labels, shares = [level.groups], [level.labels], [np.asarray(level.shares)]
         if first:
             groups, labels = [np.zeros(first, np.int64), groups[0] + 1], [_label("<", self.bottom), *labels]
-            shares = [column.covered(_one(-np.inf), _one(self.bottom)), *shares]
+            shares = [column.measure_coverage(_one(-np.inf), _one(self.bottom)), *shares]
         if last < len(column.values):
             number = sum(map(len, labels))
             groups.append(np.full(len(column.values) - last, number))
             labels.append(_label(">=", self.top))
-            shares.append(column.covered(_one(self.top), _one(np.inf)))
+            shares.append(column.measure_coverage(_one(self.top), _one(np.inf)))
         return Level(groups=np.concatenate(groups), labels=pa.concat_arrays(labels), shares=np.concatenate(shares))
 
     def _inner(self, column: RuledColumn, whole: RuledColumn) -> list[Level]:
@@ -101,15 +101,15 @@ class Intervals(HierarchyRule):
         bins = _bins(column, widths[0], origin, scale, exact=max(*widths, abs(origin)) < 2**62)
         levels = []
         for width in widths:
-            groups, chosen = _numbered(bins // (width // widths[0]))
+            groups, chosen = _number_distinct(bins // (width // widths[0]))
             low, high = _edges(chosen, width, origin, scale), _edges(chosen + 1, width, origin, scale)
-            low, high = _ended(low, self.bottom, pc.less), _ended(high, self.top, pc.greater)
+            low, high = _clip_edges(low, self.bottom, pc.less), _clip_edges(high, self.top, pc.greater)
             labels = pc.binary_join_element_wise("[", text(low), ", ", text(high), ")", "")
-            levels.append(Level(groups=groups, labels=labels, shares=whole.covered(low, high)))
+            levels.append(Level(groups=groups, labels=labels, shares=whole.measure_coverage(low, high)))
         return levels
 
 
-def _ended(edges: pa.Array, end: float | None, beyond: Callable[[pa.Array, pa.Scalar], pa.Array]) -> pa.Array:
+def _clip_edges(edges: pa.Array, end: float | None, beyond: Callable[[pa.Array, pa.Scalar], pa.Array]) -> pa.Array:
     """Return edges, the end in place of those beyond it."""
     if end is None:
         return edges
@@ -162,7 +162,7 @@ def _edges(bins: Integers, width: int, origin: int, scale: int) -> pa.Array:
     return pa.array(_floats(bins, width, origin, scale))
 
 
-def _numbered(ascending: Integers) -> tuple[Integers, Integers]:
+def _number_distinct(ascending: Integers) -> tuple[Integers, Integers]:
     """Return the position of each number among the distinct ones, and those."""
     first = np.diff(ascending, prepend=ascending[:1] - 1) != 0
     return np.cumsum(first) - 1, ascending[first]
@@ -190,7 +190,7 @@ class Cuts(HierarchyRule):
                 )
 
     def explain(self) -> str:
-        levels = (listed(f"{cut:g}" for cut in level) for level in self.levels)
+        levels = (join_words(f"{cut:g}" for cut in level) for level in self.levels)
         return f"intervals cut at {', then at '.join(levels)}"
 
     def tree(self, column: RuledColumn) -> Tree:
@@ -248,7 +248,7 @@ def _between(column: RuledColumn, levels: Sequence[Sequence[float]]) -> Tree:
             Level(
                 groups=np.searchsorted(points.to_numpy(), numbers, side="right"),
                 labels=_labels(points),
-                shares=column.covered(low, high),
+                shares=column.measure_coverage(low, high),
             )
         )
     return Tree(leaves=column.leaves, levels=found)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal.schema._domain import Domain, Kind
 from shoal.schema._entry import many, text, whole
 from shoal.schema._rule import TEXT, HierarchyRule, Level, RuledColumn, Tree, at
-from shoal.schema._values import encoded, listed
+from shoal.schema._values import encode_texts, join_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Mask(HierarchyRule):
             yield "`symbol` of a `mask` hierarchy must be one character"
 
     def explain(self) -> str:
-        hidden = listed(f"{count}" for count in self.masked)
+        hidden = join_words(f"{count}" for count in self.masked)
         return f"{hidden} of {self.length} characters hidden from the {self.side}"
 
     def source(self, domain: Domain | None) -> str:
@@ -59,7 +59,7 @@ class Mask(HierarchyRule):
         numbers are filled up with the zeros that they lost when they were read as numbers.
         """
         leaves = column.leaves.filter(pc.less_equal(pc.utf8_length(column.leaves), self.length))
-        filled = self._filled(leaves, zeros=pa.types.is_integer(column.source))
+        filled = self._pad_leaves(leaves, zeros=pa.types.is_integer(column.source))
         levels = []
         for hidden in self.masked:
             if self.side == "right":
@@ -68,11 +68,11 @@ class Mask(HierarchyRule):
             else:
                 shown = pc.utf8_slice_codeunits(filled, hidden)
                 texts = pc.binary_join_element_wise(self.symbol * hidden, shown, "")
-            found = encoded(texts)
+            found = encode_texts(texts)
             levels.append(Level(groups=found.groups, labels=found.labels))
         return Tree(leaves=leaves, levels=levels, ranks=column.ranks(leaves))
 
-    def _filled(self, leaves: pa.StringArray, *, zeros: bool) -> pa.StringArray:
+    def _pad_leaves(self, leaves: pa.StringArray, *, zeros: bool) -> pa.StringArray:
         if zeros:
             return pc.utf8_lpad(leaves, self.length, "0")
         pad = pc.utf8_rpad if self.side == "right" else pc.utf8_lpad
@@ -108,7 +108,7 @@ class Digits(HierarchyRule):
             yield "`hide` of a `digits` hierarchy must be ascending numbers of digits, each below `digits`"
 
     def explain(self) -> str:
-        hidden = f"; {listed(map(str, self.hidden))} hidden from the right" if self.hidden else ""
+        hidden = f"; {join_words(map(str, self.hidden))} hidden from the right" if self.hidden else ""
         return f"all codes of {self.length} digits{hidden}"
 
     def tree(self, column: RuledColumn) -> Tree:

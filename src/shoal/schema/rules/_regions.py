@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.schema._domain import Kind
 from shoal.schema._entry import many, text
 from shoal.schema._rule import TEXT, Level, LevelsRule, RuledColumn, Tree, at
-from shoal.schema._values import listed
+from shoal.schema._values import join_words
 
 REGION_LEVELS = ("sub-region", "region")
 _UNKNOWN = "elsewhere"
@@ -36,7 +36,7 @@ class Regions(LevelsRule):
     levels: tuple[str, ...] = field(default=REGION_LEVELS, metadata=at("regions", many(text)))
 
     def explain(self) -> str:
-        return f"countries by {listed(self.levels)} of the world"
+        return f"countries by {join_words(self.levels)} of the world"
 
     def tree(self, column: RuledColumn) -> Tree:
         found = [country(value) for value in column.leaves.to_pylist()]

@@ -66,7 +66,7 @@ class Taxonomy(HierarchyRule):
     def file(self) -> str | None:
         return self.path
 
-    def moved(self, path: str) -> Self:
+    def with_path(self, path: str) -> Self:
         return self if self.path is None else replace(self, path=path)
 
     def tree(self, column: RuledColumn) -> Tree:
@@ -77,7 +77,7 @@ class Taxonomy(HierarchyRule):
         added.
         """
         subject = f"column `{column.name}`: its taxonomy" + (f" `{self.path}`" if self.path else "")
-        concepts, child, parent = _numbered(self._pairs(column, subject))
+        concepts, child, parent = _number_pairs(self._pairs(column, subject))
         above = _parents(child, parent, len(concepts), subject)
         depth = _depths(above, subject)
         leaves = np.setdiff1d(np.arange(len(concepts)), parent)
@@ -102,7 +102,7 @@ class Taxonomy(HierarchyRule):
         return [(child, parent) for child, parent in rows.cells]
 
 
-def _numbered(pairs: list[tuple[str, str]]) -> tuple[list[str], Integers, Integers]:
+def _number_pairs(pairs: list[tuple[str, str]]) -> tuple[list[str], Integers, Integers]:
     """Return the concepts and the pairs as numbers, each pair once."""
     number: dict[str, int] = {}
     distinct = np.array(

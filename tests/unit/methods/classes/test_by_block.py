@@ -84,7 +84,7 @@ def test_a_block_gets_the_clusters_that_its_records_have_in_memory(
     places = _places(numbers)
     wanted = exchange(places, mdav(places, K)) if isinstance(method, Mdav) else vmdav(places, K)
     labels = {key: number for number, key in enumerate(dict.fromkeys(_clusters(made)))}
-    assert Partition.numbered([labels[key] for key in _clusters(made)]).same_clusters(wanted)
+    assert Partition.from_names([labels[key] for key in _clusters(made)]).same_clusters(wanted)
     sizes = Counter(_clusters(made)).values()
     assert K <= min(sizes) <= max(sizes) <= most
     assert made["record"].to_pylist() == [7 * i for i in range(90)]
@@ -123,7 +123,7 @@ def test_drafted_clusters_have_numbers_of_their_block_and_are_repaired_together(
     assert K <= min(sizes) <= max(sizes) <= 2 * K - 1
     before = sum(dict(zip(*(both[n].to_pylist() for n in ("cluster", "width")), strict=True)).values())
     places = _places(numbers)
-    drafted = Partition.numbered(both["cluster"].to_numpy())
+    drafted = Partition.from_names(both["cluster"].to_numpy())
     centres = np.array([places[drafted.labels == label].mean(axis=0) for label in drafted.labels])
     assert before == pytest.approx(np.square(places - centres).sum())
     assert np.stack([both[f"q{i}"].to_numpy() for i in range(4)], axis=1) == pytest.approx(centres)
@@ -200,10 +200,10 @@ def test_a_block_of_all_records_is_clustered_and_released_as_in_memory(townspeop
     made = task.cluster(_rows(numbers))
     errors = Errors()
     for i, each in enumerate(people.quasi_identifiers):
-        middle = each.averaged(partition)
+        middle = each.average(partition)
         wanted = middle.take(pa.array(partition.labels)).to_pylist()
         assert made[f"new{i}"].to_pylist() == (pytest.approx(wanted) if i == 2 else wanted)
-        errors += each.errors(middle, partition).weighted(each.attribute.weight)
+        errors += each.errors(middle, partition).multiply(each.attribute.weight)
     assert sum(made["error"].to_pylist()) == pytest.approx(errors.sse)
     assert sum(each.attribute.weight * each.spread for each in task.form.columns) == pytest.approx(errors.sst)
     assert [each.type for each in task.form.columns] == ["string", "string", "double"]

@@ -20,7 +20,7 @@ from shoal.methods import OwnValue
 from shoal.methods.classes import Exchanged
 from shoal.models import ProbabilisticKAnonymity
 from shoal.report import internal_report, public_report
-from shoal.report._text import hidden
+from shoal.report._text import say_hidden
 
 HOSPITAL = Path(__file__).parents[4] / "examples" / "hospital"
 KNOWN = ("age", "sex", "zip", "admission_date")
@@ -69,8 +69,8 @@ def test_no_sentence_bounds_the_chance_that_a_swapped_value_is_the_persons() -> 
         promise = Exchanged(k=5, intruder=intruder, columns=("illness",))  # type: ignore[arg-type]
         assert "that person's with" not in promise.statement(words)
         assert "came from a record of that person with probability at most 1/5" in promise.statement(words)
-    assert "the person's with a chance" not in hidden(5)
-    assert "does not limit whether the value is the person's own" in hidden(5)
+    assert "the person's with a chance" not in say_hidden(5)
+    assert "does not limit whether the value is the person's own" in say_hidden(5)
 
 
 CLUSTERS = [

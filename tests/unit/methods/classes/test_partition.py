@@ -49,7 +49,7 @@ def test_clusters_are_compared_whatever_their_numbers() -> None:
 
 
 def test_any_names_of_clusters_can_be_numbered() -> None:
-    assert Partition.numbered([70, 3, 70]).labels.tolist() == [1, 0, 1]
+    assert Partition.from_names([70, 3, 70]).labels.tolist() == [1, 0, 1]
 
 
 def test_sizes_outside_the_limits_are_refused() -> None:

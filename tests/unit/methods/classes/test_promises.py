@@ -10,7 +10,7 @@ import pytest
 from shoal.errors import ParameterError
 from shoal.guarantees import Strength, Words
 from shoal.methods.classes import Partition, ViewPrivacy, classes_of
-from shoal.methods.classes._promises import achieved, stated
+from shoal.methods.classes._promises import state_promise, strengthen
 from shoal.models import Achieved, DistinctLDiversity, KAnonymity, MultiplicativeCloseness, TCloseness
 from shoal.tables import SensitiveAttribute
 
@@ -19,27 +19,27 @@ CLASSES = classes_of(Partition([0, 0, 0, 0, 1, 1, 1]), (ATTRIBUTE,), np.array([[
 
 
 def test_a_promise_states_what_was_achieved_and_never_less_than_asked() -> None:
-    assert achieved(KAnonymity(2), KAnonymity(2).find_achieved(CLASSES)) == KAnonymity(3)
-    promise = stated(MultiplicativeCloseness("x", 2), (CLASSES,), Words())
+    assert strengthen(KAnonymity(2), KAnonymity(2).find_achieved(CLASSES)) == KAnonymity(3)
+    promise = state_promise(MultiplicativeCloseness("x", 2), (CLASSES,), Words())
     assert promise.exact["t"] == "9/7"
     assert promise.parameters["t"] == 1.2858  # 9/7 = 1.28571..., rounded up
-    close = stated(TCloseness("x", "0.5"), (CLASSES,), Words())
+    close = state_promise(TCloseness("x", "0.5"), (CLASSES,), Words())
     assert Fraction(str(close.parameters["t"])) >= Fraction(str(close.exact["t"]))
 
 
 def test_rounding_up_does_not_pass_what_was_asked() -> None:
     asked = MultiplicativeCloseness("x", Fraction("1.99999"))
-    assert achieved(asked, Achieved(t=Fraction("1.99998"))) == asked
+    assert strengthen(asked, Achieved(t=Fraction("1.99998"))) == asked
 
 
 def test_models_without_a_strongest_parameter_stay_as_they_are() -> None:
     model = DistinctLDiversity("x", 2)
-    assert achieved(model, model.find_achieved(CLASSES)) == model
+    assert strengthen(model, model.find_achieved(CLASSES)) == model
 
 
 def test_anatomy_speaks_of_classes_and_not_of_shared_quasi_identifiers() -> None:
     for model in (KAnonymity(2), MultiplicativeCloseness("x", 2), TCloseness("x", "0.5")):
-        promise = stated(model, (CLASSES,), Words(alike=False))
+        promise = state_promise(model, (CLASSES,), Words(alike=False))
         assert "quasi-identifiers" not in promise.statement
         assert any("not hidden" in assumption for assumption in promise.assumptions)
 

@@ -19,7 +19,7 @@ from shoal.methods.classes import (
     ViewPrivacy,
     associations,
     closeness_epsilon,
-    grouped,
+    group_columns,
 )
 from shoal.models import DeltaPresence, KAnonymity, KMAnonymity, MultiplicativeCloseness, PSensitive
 from shoal.schema import Attribute, Flat, Role, Schema
@@ -46,15 +46,15 @@ def test_columns_that_go_together_are_found() -> None:
     assert strengths[0, 2] > 0.5
     assert strengths[1, 3] == pytest.approx(1.0, abs=0.01)
     assert strengths[0, 1] < 0.1
-    assert grouped(strengths, 2) == [[0, 2], [1, 3]]
+    assert group_columns(strengths, 2) == [[0, 2], [1, 3]]
 
 
 def test_groups_have_at_most_so_many_columns_and_keep_together_what_must_be() -> None:
     strengths = np.full((6, 6), 0.5)
-    assert all(len(group) <= 3 for group in grouped(strengths, 3))
-    kept = grouped(np.eye(4), 2, together=[[0, 3]])
+    assert all(len(group) <= 3 for group in group_columns(strengths, 3))
+    kept = group_columns(np.eye(4), 2, together=[[0, 3]])
     assert [0, 3] in kept
-    assert grouped(np.eye(3), 3) == [[0], [1], [2]]
+    assert group_columns(np.eye(3), 3) == [[0], [1], [2]]
 
 
 def test_a_constant_column_goes_with_none() -> None:

@@ -88,8 +88,8 @@ def test_the_method_takes_epsilon_or_t() -> None:
     for wrong in ({}, {"epsilon": 1, "t": 2}):
         with pytest.raises(ParameterError, match="one of"):
             StochasticCloseness(**wrong)  # type: ignore[arg-type]
-    assert StochasticCloseness(epsilon=1).spent(records=10, smallest=2) == 1
-    found = StochasticCloseness(t=2).spent(records=1000, smallest=5)
+    assert StochasticCloseness(epsilon=1).find_epsilon(records=10, smallest=2) == 1
+    found = StochasticCloseness(t=2).find_epsilon(records=1000, smallest=5)
     assert stochastic_t(found, records=1000, smallest=5) <= 2
     assert float(found) == pytest.approx(0.695656)
 

@@ -91,7 +91,7 @@ def test_concepts_lose_their_semantic_distance() -> None:
 
 
 def test_errors_of_attributes_add_up_with_their_weights() -> None:
-    total = Errors(sse=1.0, sst=4.0) + Errors(sse=1.0, sst=1.0).weighted(3.0)
+    total = Errors(sse=1.0, sst=4.0) + Errors(sse=1.0, sst=1.0).multiply(3.0)
     assert total.measures() == {"sse": 4.0, "sse/sst": 4.0 / 7.0}
 
 
