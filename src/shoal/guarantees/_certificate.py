@@ -72,7 +72,7 @@ class File(_Part):
 
 
 class Column(_Part):
-    """A released column, as a checker must know it to decide the promises."""
+    """A released column: what a checker must know to decide the promises."""
 
     name: str
     role: Role
@@ -82,7 +82,7 @@ class Column(_Part):
 
 
 class DomainOrigin(_Part):
-    """The origin of the domain and hierarchy of a quasi-identifier."""
+    """Where the domain and hierarchy of a quasi-identifier came from."""
 
     column: str
     provenance: Provenance
@@ -146,7 +146,7 @@ class AccountEntry(_Part):
 
 
 class RehearsalEntry(_Part):
-    """A note that the publisher attacked the release before it left; the outcome stays with the publisher."""
+    """That the publisher attacked the release before it left; what came of it stays with the publisher."""
 
     kind: Annotated[Literal["exact", "learned"], Field(description="what the intruder learns relations with")]
     margin: Annotated[

@@ -200,7 +200,7 @@ NO_RANDOMNESS = "none used"
 
 
 class Strength(StrEnum):
-    """The argument that a promise rests on.
+    """What a promise rests on.
 
     ``SYNTACTIC``: a property of the released table, which anybody can check on it. ``UNCONDITIONAL``: differential
     privacy, whatever the intruder knows. ``CONDITIONAL``: holds under the assumptions that the promise lists.
@@ -212,7 +212,7 @@ class Strength(StrEnum):
 
 
 class Neighbours(StrEnum):
-    """The pairs of tables that a differentially private release must not tell apart."""
+    """Which two tables a differentially private release must not tell apart."""
 
     ADD_REMOVE = "add or remove one record"
     REPLACE = "replace one record; the number of records is public"

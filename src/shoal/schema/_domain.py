@@ -20,7 +20,7 @@ INEXACT = (
 
 
 class Kind(StrEnum):
-    """The kind of values of an attribute: names, ordered names, numbers, or days."""
+    """How the values of an attribute relate: names, ordered names, numbers, or days."""
 
     CATEGORICAL = "categorical"
     ORDINAL = "ordinal"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Provenance(StrEnum):
-    """The origin of a domain or hierarchy; differential privacy accepts all but ``INFERRED`` ones.
+    """Where a domain or hierarchy came from; differential privacy accepts all but ``INFERRED`` ones.
 
     ``DECLARED``: a person wrote it. ``PUBLIC``: it is known of all such columns, as the postal codes of a country.
     ``PAID``: an account paid for reading it off the data with differential privacy. ``INFERRED``: it was read off the

@@ -17,7 +17,7 @@ from shoal.schema._rule import HierarchyRule
 
 
 class Role(StrEnum):
-    """The role of an attribute: what it tells about a person.
+    """What an attribute tells about a person.
 
     ``IDENTIFIER`` names a person and is dropped or replaced by a keyed pseudonym. ``PERSON`` says whose record it is,
     in a table that may hold several records of a person, and ``HOUSEHOLD`` to which household (or another group of
