@@ -199,7 +199,7 @@ class ReleaseFolder:
     def write_note(self, name: str, content: str, tables_named: Iterable[str]) -> None:
         """Write a text that names released tables, with the names under which DuckDB finds them."""
         for file in tables_named:
-            content = content.replace(f"'{file}'", f"'{tables.scanned(self.path / file)}'")
+            content = content.replace(f"'{file}'", f"'{tables.scan_path(self.path / file)}'")
         self.write_text(name, content)
 
     def write_plan(self, plan: Plan) -> Plan:

@@ -70,7 +70,7 @@ def _released(session: Any, folder: Path) -> dict[str, Any]:
     told["exchanged"] = _exchanged(session, source, folder / "twice")
     told["deaths"] = deaths.happened()
     deaths.again("blocks")
-    SparkEngine._stored = lambda self, frame: frame.localCheckpoint(eager=True)
+    SparkEngine._store_frame = lambda self, frame: frame.localCheckpoint(eager=True)
     told["stored once"] = _error(lambda: _exchanged(session, source, folder / "once"))
     return told
 
@@ -249,7 +249,7 @@ class _Deaths:
         place, kill, arm = str(self.folder), _kill, self.arm
         by_group = SparkEngine.by_group
         view, write_part, copy = SparkEngine.view, _sites._write_part, _sites._write_csv
-        gather, write, profiled = release.gather, _sites.Executors.write, _encode.profiled
+        gather, write, profiled = release.gather, _sites.Executors.write, _encode.find_profiles
 
         def deadly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for number, batch in enumerate(batches):
@@ -289,7 +289,7 @@ class _Deaths:
             return by_group(self, rows, group, order, dying, types)
 
         SparkEngine.by_group = dividing
-        _encode.profiled = persons
+        _encode.find_profiles = persons
         SparkEngine.view = lambda self, frame: view(self, frame.mapInArrow(deadly, frame.schema))
         _sites._write_part, _sites._write_csv = written, copied
         _sites.Executors.write, release.gather = sorting, figures

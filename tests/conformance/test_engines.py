@@ -29,7 +29,7 @@ from shoal.tables import (
     at_most,
     bernoulli,
     encode,
-    numbered,
+    number_records,
     profile,
     read,
     write,
@@ -560,7 +560,7 @@ def as_float(value: Any) -> float | None:
 
 
 def test_a_sample_is_that_of_plain_python_and_stays_the_same(load: Load) -> None:
-    table = numbered(load(people()).with_schema(SCHEMA))
+    table = number_records(load(people()).with_schema(SCHEMA))
     numbers = table.engine.fetch(table.expression.select(ROW))[ROW].to_pylist()
     for probability in (0.0, 0.25, 1.0):
         sample = bernoulli(table, probability, KEY)
@@ -575,7 +575,7 @@ def test_a_sample_is_that_of_plain_python_and_stays_the_same(load: Load) -> None
 
 @pytest.mark.parametrize("records", [1, 3])
 def test_the_records_kept_of_a_person_are_those_of_plain_python(load: Load, records: int) -> None:
-    table = numbered(load(people()).with_schema(SCHEMA))
+    table = number_records(load(people()).with_schema(SCHEMA))
     rows = table.engine.fetch(table.expression.select(ROW, "city")).to_pylist()
     kept = []
     for city in {row["city"] for row in rows}:

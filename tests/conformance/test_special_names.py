@@ -18,7 +18,7 @@ from golden.cases import CASES
 from reference.names import BLANK, SPECIAL, TWINS, internal_names, tables_of_names
 from shoal.errors import DataError, OutputError, SchemaError
 from shoal.schema import Attribute, Kind, Role, Schema
-from shoal.tables import Table, in_order, numbered, write
+from shoal.tables import Table, in_order, number_records, write
 
 SOURCE = Path(shoal.__file__).parent / "tables"
 NAMES = (*SPECIAL, *internal_names(SOURCE))
@@ -78,7 +78,7 @@ def _check(table: Table, rows: pa.Table) -> None:
     """Look at a table in all the ways that its engine has."""
     assert table.columns == tuple(rows.column_names)
     assert in_order(table).to_pydict() == rows.to_pydict()
-    assert in_order(numbered(table.select(*table.columns[::-1]))).to_pydict() == rows.to_pydict()
+    assert in_order(number_records(table.select(*table.columns[::-1]))).to_pydict() == rows.to_pydict()
     numbers = Schema(attributes=tuple(Attribute(name=name, kind=Kind.NUMERIC) for name in table.columns))
     with pytest.raises(SchemaError) as caught:
         table.with_schema(numbers)

@@ -27,11 +27,11 @@ class _Parts(_sites.Here):
         rows = table.to_arrow()
         halves = (rows.slice(0, len(rows) // 2), rows.slice(len(rows) // 2))
         with _sites._attempts(path.parent) as (attempts, _):
-            made = [{**_sites._written(attempts, [half]), "task": task} for task, half in enumerate(halves)]
-            known = _sites._named(path, made, attempts)
+            made = [{**_sites._write_groups(attempts, [half]), "task": task} for task, half in enumerate(halves)]
+            known = _sites._name_files(path, made, attempts)
             if csv:
                 copies = [{**_sites._write_csv(str(path.parent / name)), "task": i} for i, name in enumerate(known)]
-                known |= _sites._named(path.with_suffix(".csv"), copies, attempts)
+                known |= _sites._name_files(path.with_suffix(".csv"), copies, attempts)
         return known
 
     def each(self, look: Callable[[str], Mapping[str, Any]], paths: Sequence[Path]) -> list[Mapping[str, Any]]:

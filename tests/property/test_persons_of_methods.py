@@ -259,7 +259,7 @@ def test_a_plain_count_agrees_with_every_method(name: str) -> None:
 def records_for_persons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every record as a person of its own."""
     alone = lambda self, labels: (labels[self.tuples][labels[self.tuples] >= 0], self.persons)  # noqa: E731
-    monkeypatch.setattr(holders.Holders, "grouped", alone)
+    monkeypatch.setattr(holders.Holders, "group_pairs", alone)
     ballot = holders.Holders.ballot
 
     def crowded(self: Holders, labels: np.ndarray, number: int) -> holders.Ballot:

@@ -97,7 +97,7 @@ class Evidence:
         ``sensitive`` are the columns whose histograms are wanted; ``columns`` stand in for those of ``data``.
         """
         frequencies = self.frequencies(data, sensitive=sensitive, columns=columns)
-        classes = Classes.grouped(frequencies)
+        classes = Classes.from_tuples(frequencies)
         classes = replace(classes, sensitive={name: classes.histogram(name) for name in sensitive})
         if population:
             return replace(classes, population=_population(self.folder / POPULATION, frequencies, classes))

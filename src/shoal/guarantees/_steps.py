@@ -222,7 +222,7 @@ class Counted(Event):
             sizes = [each.hidden_classes for each in evidence.all_steps if each.hidden_classes is not None]
         else:
             described = data.with_classes_of(self.columns or data.quasi_identifiers)
-            classes = Classes.grouped(evidence.frequencies(data, columns=described))
+            classes = Classes.from_tuples(evidence.frequencies(data, columns=described))
             sizes = [(len(classes), int(classes.sizes.min(initial=data.records)))]
             shown = (int(classes.crowds.sum()), int(classes.crowds.min(initial=data.records)))
             if method.linked and evidence.frequencies(data).persons != self.persons:

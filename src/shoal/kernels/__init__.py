@@ -40,7 +40,7 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
-def compiled(kernel: str) -> bool:
+def is_compiled(kernel: str) -> bool:
     """Return whether a kernel was compiled; what was built from older sources may lack it."""
     return hasattr(library(), kernel)
 
@@ -54,10 +54,10 @@ def run(kernel: str, *given: float | npt.NDArray[Any]) -> int:
     """Call a compiled kernel with numbers and contiguous arrays; the interpreter lock is released meanwhile."""
     function = getattr(library(), kernel)
     function.restype = ctypes.c_int64
-    return int(function(*map(_passed, given)))
+    return int(function(*map(_convert_argument, given)))
 
 
-def _passed(given: float | npt.NDArray[Any]) -> Any:
+def _convert_argument(given: float | npt.NDArray[Any]) -> Any:
     if isinstance(given, np.ndarray):
         return ctypes.c_void_p(given.__array_interface__["data"][0])
     return ctypes.c_double(given) if isinstance(given, float) else ctypes.c_int64(int(given))

@@ -26,7 +26,7 @@ def mdav(points: Floats, k: int) -> Codes:
     if library() is None:
         return mdav_numpy(points, k)
     data, scale = _fixed_point(points)
-    return _labelled("shoal_mdav", data, k, scale)
+    return _label_points("shoal_mdav", data, k, scale)
 
 
 def mdav_numpy(points: Floats, k: int) -> Codes:
@@ -55,7 +55,7 @@ def vmdav(points: Floats, k: int, gamma: float) -> Codes:
     if library() is None:
         return vmdav_numpy(points, k, gamma)
     data, scale = _fixed_point(points)
-    return _adopt_free(data, _labelled("shoal_vmdav", data, k, float(gamma * gamma), scale))
+    return _adopt_free(data, _label_points("shoal_vmdav", data, k, float(gamma * gamma), scale))
 
 
 def vmdav_numpy(points: Floats, k: int, gamma: float) -> Codes:
@@ -162,7 +162,7 @@ def _adopt_free(data: Floats, labels: Codes) -> Codes:
     return labels
 
 
-def _labelled(kernel: str, data: Floats, k: int, *numbers: float) -> Codes:
+def _label_points(kernel: str, data: Floats, k: int, *numbers: float) -> Codes:
     """Return the labels that a compiled kernel gives to points in fixed-point values."""
     labels = np.full(len(data), -1, np.int32)
     if run(kernel, data, *data.shape, k, *numbers, labels) < 0:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels import Codes, Floats, Integers, compiled, run
+from shoal.kernels import Codes, Floats, Integers, is_compiled, run
 
 #: In records: below it a split gains nothing but rounding errors.
 LEAST_GAIN = 1e-9
@@ -85,7 +85,7 @@ def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover]
     one record of ``counts``. Cost O(rows * attributes^2 * depth); foresight multiplies the cost of small regions by
     attributes * depth.
     """
-    if not compiled("shoal_regions_of_tuples"):
+    if not is_compiled("shoal_regions_of_tuples"):
         return partition_numpy(columns, counts, covers, how)
     attributes, rows = columns.shape
     # an ordered attribute needs no codes, but as many places as costs
@@ -158,15 +158,15 @@ class _Division:
         return float(self.looks * len(self.covers))
 
     def _parts(self, region: _Region) -> list[_Region]:
-        if self.work >= self.how.work or self._elapsed() >= self.how.seconds:
+        if self.work >= self.how.work or self._elapsed_seconds() >= self.how.seconds:
             return []
         foresighted = region.weight <= self.how.window and self._foresees()
-        return self._foresighted(region) if foresighted else self._greedy(region)
+        return self._split_with_foresight(region) if foresighted else self._greedy(region)
 
     def _foresees(self) -> bool:
-        return self.work < self.how.foresight and self._elapsed() < self.how.foresight_seconds
+        return self.work < self.how.foresight and self._elapsed_seconds() < self.how.foresight_seconds
 
-    def _elapsed(self) -> float:
+    def _elapsed_seconds(self) -> float:
         return time.monotonic() - self.started
 
     def _greedy(self, region: _Region) -> list[_Region]:
@@ -186,7 +186,7 @@ class _Division:
                 highest, best = score, parts
         return best
 
-    def _foresighted(self, region: _Region) -> list[_Region]:
+    def _split_with_foresight(self, region: _Region) -> list[_Region]:
         """Return the split after which going on greedily ends best; nothing if that gains nothing."""
         best: list[_Region] = []
         lowest = region.total - LEAST_GAIN

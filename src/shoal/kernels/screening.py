@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.kernels import Floats, Integers, Keys, Mask, compiled, library, run
-from shoal.kernels.walk import Start, described, walk
+from shoal.kernels import Floats, Integers, Keys, Mask, is_compiled, library, run
+from shoal.kernels.walk import Start, box_arrays, walk
 
 #: A class is only refused in floating point if it fails by more than rounding can explain.
 ROUNDING = 1e-9
@@ -96,7 +96,7 @@ def counts_values(values: int, classes: int, axes: int, records: int) -> bool:
     places = 1 << max(values - 1, 0).bit_length()
     places = places if places <= _FEW else 2  # a value and its records
     fits = classes * places * (axes + 1) <= _STORE and records < _RECORDS
-    return fits and compiled(_HISTOGRAMS)
+    return fits and is_compiled(_HISTOGRAMS)
 
 
 class Sweep(NamedTuple):
@@ -274,7 +274,7 @@ def _swept(
         *(len(start.keys), len(start.axes), start.target, len(asked.orders), asked.smallest, asked.allowed),
         *(float(asked.loss), float(asked.scale), float(asked.best), *further),
         *_questions(asked),
-        *described(start),
+        *box_arrays(start),
         *(np.concatenate([*floors, np.zeros(0)]), found, bounds, *behind),
     )
     order = np.argsort(found[: max(number, 0)])

@@ -161,8 +161,8 @@ class _PitmanLikelihood:
     """The logarithm of the likelihood with its first and second derivatives."""
 
     def __init__(self, counts: SizeCounts) -> None:
-        self.steps, self.step_weights = _thinned(counts.classes - 1)
-        self.sampled, self.sampled_weights = _thinned(counts.records - 1)
+        self.steps, self.step_weights = _thin_nodes(counts.classes - 1)
+        self.sampled, self.sampled_weights = _thin_nodes(counts.records - 1)
         largest = int(counts.sizes[-1])
         self.inner = np.arange(1, largest, dtype=np.float64)
         # the factor (i - alpha) stands once for every class larger than i
@@ -194,7 +194,7 @@ class _PitmanLikelihood:
         return gradient, second
 
 
-def _thinned(end: int) -> tuple[Floats, Floats]:
+def _thin_nodes(end: int) -> tuple[Floats, Floats]:
     """Return nodes x and weights w with sum_{i=1}^{end} g(i) = sum w g(x) for g(x) = log(c + x) and its derivatives.
 
     The first terms are taken as they are. Blocks [m, 2m) beyond are summed by the polynomial that interpolates g in
@@ -302,7 +302,7 @@ def shlosser(counts: SizeCounts, fraction: float) -> float:
         return float(counts.classes + counts.having(1) * (first / second) * (third / fourth) ** 2)
 
 
-def _expected(classes: float, f: float, a: float, b: float) -> Floats:
+def _expected_counts(classes: float, f: float, a: float, b: float) -> Floats:
     """Return the logarithms of the expected c_1 and c_2."""
     d = (1 - f) * (1 - b)
     both = math.log(classes * f) + a * (math.log(b) - math.log(1 - d))
@@ -323,7 +323,7 @@ def _solve(classes: float, fraction: float, wanted: Floats, a: float, b: float) 
         if np.abs(at).max() > 30:
             return np.array([math.inf, math.inf])
         shape, mean = math.exp(at[0]), 1 / (1 + math.exp(-at[1]))
-        return np.asarray(_expected(classes, fraction, shape, mean) - np.log(wanted))
+        return np.asarray(_expected_counts(classes, fraction, shape, mean) - np.log(wanted))
 
     current = error(point)
     for _ in range(_STEPS):

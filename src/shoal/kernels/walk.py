@@ -80,7 +80,7 @@ def score(start: Start, gains: Floats, *, slope: float, base: float = 1.0, best_
     scores = np.empty(math.prod(start.shape))
     gains = np.ascontiguousarray(gains, dtype=np.float64)
     sizes = (len(start.keys), len(start.axes), start.target, best_value, len(gains))
-    run("shoal_score", *sizes, float(slope), float(base), *described(start), gains, scores)
+    run("shoal_score", *sizes, float(slope), float(base), *box_arrays(start), gains, scores)
     return np.ascontiguousarray(scores.reshape(start.shape).transpose(np.argsort(order))).ravel() if order else scores
 
 
@@ -93,7 +93,7 @@ def large_regions(start: Start, smallest: int) -> LargeRegions:
         return large_regions_numpy(start, smallest)
     offsets = np.empty(math.prod(start.shape) + 1, dtype=np.int64)
     sizes = (len(start.keys), len(start.axes), start.target, smallest)
-    found = run("shoal_large_regions", *sizes, *described(start), offsets)
+    found = run("shoal_large_regions", *sizes, *box_arrays(start), offsets)
     if not found:
         raise MemoryError
     number = int(offsets[-1])
@@ -114,7 +114,7 @@ def weigh_trees(start: Start, regions: LargeRegions, stops: Integers, unit: floa
     if library() is None:
         return weigh_trees_numpy(start, regions, stops, unit)
     weights = np.empty(len(stops), dtype=np.int64)
-    _, _, _, *axes = described(start)
+    _, _, _, *axes = box_arrays(start)
     keys, stops = np.ascontiguousarray(regions.keys), np.ascontiguousarray(stops, dtype=np.int64)
     run("shoal_weigh_trees", len(start.axes), float(unit), *axes, regions.offsets, keys, stops, weights)
     return weights
@@ -141,13 +141,13 @@ def walk(
                 return
             yield from descend(table, (*steps, step))
             if step < len(axis.maps):
-                table = _raised(table, axis, step)
+                table = _raise_attribute(table, axis, step)
 
     return descend(_Level(start.keys, start.counts, _costs(start)), ())
 
 
-def _raised(table: _Level, axis: BoxAttribute, step: int) -> _Level:
-    codes, keys = _mapped(axis, step, table.keys)
+def _raise_attribute(table: _Level, axis: BoxAttribute, step: int) -> _Level:
+    codes, keys = _map_codes(axis, step, table.keys)
     costs = table.costs + _change(axis, step)[codes]
     order = np.argsort(keys, kind="stable")  # sorted runs: they are merged
     keys = keys[order]
@@ -156,7 +156,7 @@ def _raised(table: _Level, axis: BoxAttribute, step: int) -> _Level:
     return _Level(keys[new], counts, costs[order[new]])
 
 
-def _mapped(axis: BoxAttribute, step: int, keys: Keys) -> tuple[Integers, Keys]:
+def _map_codes(axis: BoxAttribute, step: int, keys: Keys) -> tuple[Integers, Keys]:
     """Return the codes of an attribute, and the keys in which it is taken from step ``step`` to the next one up."""
     codes = _codes(axis, keys)
     rest = keys & ~np.uint64(((1 << axis.bits) - 1) << axis.shift)
@@ -225,7 +225,7 @@ def weigh_trees_numpy(start: Start, regions: LargeRegions, stops: Integers, unit
             step = int(node // volume % size)
             if step:
                 below = slice(*offsets[node - volume : node - volume + 2])
-                places = np.searchsorted(keys[inside], _mapped(axis, step - 1, keys[below])[1])
+                places = np.searchsorted(keys[inside], _map_codes(axis, step - 1, keys[below])[1])
                 option = np.zeros(inside.stop - inside.start, dtype=np.int64)
                 np.add.at(option, places, weights[below])
                 options.append(option)
@@ -262,7 +262,7 @@ def _narrow_last(start: Start) -> tuple[list[int], Start]:
     return order, Start(keys[rows], start.counts[rows], tuple(reversed(axes)))
 
 
-def described(start: Start) -> tuple[npt.NDArray[Any], ...]:
+def box_arrays(start: Start) -> tuple[npt.NDArray[Any], ...]:
     """Return a box as the arrays that the compiled kernels read."""
     axes = start.axes
     steps = [(axis, step) for axis in axes for step in range(len(axis.maps))]

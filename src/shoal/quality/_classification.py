@@ -83,7 +83,7 @@ class ClassificationObjective(ClassObjective):
         super().__init__(frequencies, generalization, suppression)
         self.sensitive = (target,)
         self.values = max(next(a.size for a in frequencies.sensitive if a.name == target), 1)
-        lowest = float(self.costs((), Classes.grouped(frequencies)).sum()) / self.scale
+        lowest = float(self.costs((), Classes.from_tuples(frequencies)).sum()) / self.scale
         self.lowest = lowest if self.superadditive else 0.0
 
     def costs(self, levels: Sequence[int], classes: Classes) -> Costs:

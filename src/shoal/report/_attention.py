@@ -75,7 +75,7 @@ def _copies(values: Values, schema: Schema) -> Iterator[tuple[str, str]]:
 
 def _warn_of_erased_columns(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
     names = [each for each in schema.quasi_identifiers if each in values.names]
-    erased = values.erased(names, TOP)
+    erased = values.find_erased(names, TOP)
     for name in names:
         cells = records if name in erased else _erased_cells(values, name)
         if cells <= _NEARLY_ALL * records:

@@ -68,7 +68,7 @@ def _histogram(found: NumberSpread, records: int) -> list[Bar]:
     extent = found.extent()
     most = found.reaching(_MOST, extent)
     step = _round_step(most / _COMMON - extent.least / _COMMON, whole=extent.whole)
-    held = found.binned(step, most)
+    held = found.count_bins(step, most)
     ends = [place * step for place in range(min(held), max(held) + 1)]
     labels = [_between(low, low + step, whole=extent.whole) for low in ends]
     if extent.greatest >= ends[-1] + step:

@@ -132,7 +132,7 @@ def assess(
     flat = _flatten_hierarchies(described, table, released=schema is not None)
     known = population if schema is None else None
     frequencies = tables.encode(flat, sensitive=(), population=known).frequencies
-    classes = Classes.grouped(frequencies)
+    classes = Classes.from_tuples(frequencies)
     data = _take_sample(flat, asked=special or bool(combinations))
     survey = None if data is None or data.weights is None else survey_risk_of(data, *_design(flat))
     if sampling_fraction is None and survey is not None:
@@ -166,7 +166,7 @@ def _measure_disclosure(table: Table, secrets: Sequence[str], known: Frequencies
         found
         for batch in batches
         if batch
-        for found in attribute_disclosure(Classes.grouped(tables.encode(table, sensitive=batch).frequencies))
+        for found in attribute_disclosure(Classes.from_tuples(tables.encode(table, sensitive=batch).frequencies))
     )
 
 
@@ -212,7 +212,7 @@ def separations(frequencies: Frequencies) -> tuple[Separation, ...]:
                 distinct=len(counts),
                 distinction=len(counts) / records if records else 0.0,
                 separation=1 - alike / (records * (records - 1)) if records > 1 else 0.0,
-                unique_without=int(np.count_nonzero(Classes.grouped(others).sizes == 1)),
+                unique_without=int(np.count_nonzero(Classes.from_tuples(others).sizes == 1)),
             )
         )
     return tuple(sorted(found, key=lambda each: (-each.separation, each.column)))

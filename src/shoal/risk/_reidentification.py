@@ -275,7 +275,7 @@ def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> P
     classes, persons, counts, times = _pairs(found, labels)
     number = int(persons.max(initial=-1)) + 1
     of_pairs = None if times is None else times[persons]
-    crowds = tables.tallied(classes, of_pairs)[classes]
+    crowds = tables.count_places(classes, of_pairs)[classes]
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / crowds)
     of_persons: Floats = np.bincount(persons, weights=missed, minlength=number).astype(np.float64)

@@ -25,7 +25,7 @@ def for_analysis(rows: pa.Table, schema: Schema, *, bounds: bool = False) -> pa.
     for name in rows.column_names:
         attribute = schema[name] if name in schema.names else None
         extents = None if attribute is None else _extents(attribute, rows[name], schema)
-        columns[name] = rows[name] if extents is None else _ordered(rows[name], extents)
+        columns[name] = rows[name] if extents is None else _order_labels(rows[name], extents)
         wanted = attribute is not None and attribute.role.known_elsewhere
         if bounds and wanted and attribute is not None and attribute.kind in (Kind.NUMERIC, Kind.DATE):
             found = ends_of(rows[name], attribute.kind, extents)
@@ -45,10 +45,10 @@ def ends_of(
     labels = pa.array(list(extents), pa.string())
     low, high = ([extent[end] for extent in extents.values()] for end in (0, 1))
     place = pc.index_in(column.combine_chunks().cast(pa.string()), value_set=labels)
-    return tuple(pa.chunked_array([_typed(ends, kind).take(place)]) for ends in (low, high))
+    return tuple(pa.chunked_array([_convert_ends(ends, kind).take(place)]) for ends in (low, high))
 
 
-def _typed(ends: Sequence[float], kind: Kind) -> pa.Array:
+def _convert_ends(ends: Sequence[float], kind: Kind) -> pa.Array:
     known = [end if math.isfinite(end) else None for end in ends]
     if all(end is None or end.is_integer() for end in known):
         whole = [None if end is None else int(end) for end in known]
@@ -89,7 +89,7 @@ def _places(attribute: Attribute, schema: Schema) -> dict[str, Extent]:
     return found | {TOP: (-math.inf, math.inf)}
 
 
-def _ordered(column: pa.ChunkedArray, extents: Mapping[str, Extent]) -> pa.DictionaryArray:
+def _order_labels(column: pa.ChunkedArray, extents: Mapping[str, Extent]) -> pa.DictionaryArray:
     def place(label: str) -> tuple[bool, float, float, str]:
         low, high = extents[label]
         # what stands for everything comes last, as what is missing does

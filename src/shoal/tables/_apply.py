@@ -15,10 +15,10 @@ from shoal.errors import ParameterError, Problems
 from shoal.kernels import Codes, Integers
 from shoal.tables._classes import Dictionary, Encoded, Recoding
 from shoal.tables._columns import Packing, TupleColumn, Words
-from shoal.tables._engine import OURS, key, named, quiet, sorted_by_values
+from shoal.tables._engine import OURS, key, name_values, quiet, sorted_by_values
 from shoal.tables._keyed import pseudonyms
 from shoal.tables._relations import TableQuery
-from shoal.tables._repeated import COPIES, repeated
+from shoal.tables._repeated import COPIES, repeat_records
 from shoal.tables._table import Table
 
 #: A released column with at most this many distinct values travels through the sort as a few bits.
@@ -61,7 +61,7 @@ def apply(
     lookup = Lookup.of(encoded, recoding, chosen)
     with quiet(table.source.name):
         records = pseudonyms(table, lookup.join(table), chosen, key)
-        expression = _released(table, lookup, records, chosen)
+        expression = _write_records(table, lookup, records, chosen)
     return replace(table, expression=expression, schema=None, left_out=0)
 
 
@@ -85,7 +85,7 @@ def _columns(table: Table, encoded: Encoded, keep: Sequence[str] | None, key: by
     return [name for name in table.columns if name in kept]
 
 
-def _released(table: Table, lookup: Lookup, records: TableQuery, chosen: list[str]) -> TableQuery:
+def _write_records(table: Table, lookup: Lookup, records: TableQuery, chosen: list[str]) -> TableQuery:
     """Sort by all released columns, then write the packed ones out.
 
     The engine sorts a word of bits in place of up to a dozen texts: half the time, and a fraction of the disk.
@@ -103,29 +103,29 @@ def _released(table: Table, lookup: Lookup, records: TableQuery, chosen: list[st
         else:
             word = f"{OURS}word{packing.words[few.index(j)]}"
             carried[word] = words[word]
-    rows = records.select(*named(carried))
+    rows = records.select(*name_values(carried))
     known = rows.filter(*(rows[word].notnull() for word in words)) if words and lookup.tuples is None else rows
     often = lookup.repeats(table, [name for name in known.columns if name in table.columns])
-    ordered = _counted(known) if often else sorted_by_values(known)
+    ordered = _count_rows(known) if often else sorted_by_values(known)
     values: dict[str, Any] = {
-        name: _unpacked(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
+        name: _unpack_column(table, ordered, packing, few.index(columns[name][0]), columns[name][1])
         if name in columns and columns[name][1].few
         else ordered[name]
         for name in chosen
     }
-    written = ordered.select(*named(values), *([COPIES] if often else []))
-    return repeated(written) if often else written
+    written = ordered.select(*name_values(values), *([COPIES] if often else []))
+    return repeat_records(written) if often else written
 
 
-def _counted(rows: TableQuery) -> TableQuery:
+def _count_rows(rows: TableQuery) -> TableQuery:
     """Return the different rows, sorted by all their columns, with how often each is there."""
     counted = rows.group_by(rows.columns).aggregate(**{COPIES: rows.count()})
     return counted.order_by(rows.columns)
 
 
-def _unpacked(table: Table, ordered: TableQuery, packing: Packing, position: int, column: ReleasedColumn) -> Any:
+def _unpack_column(table: Table, ordered: TableQuery, packing: Packing, position: int, column: ReleasedColumn) -> Any:
     code = packing.code(position, ordered[f"{OURS}word{packing.words[position]}"])
-    return table.engine.labelled(code, column.labels)
+    return table.engine.look_labels_up(code, column.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,9 +171,9 @@ class Lookup:
         released = {}
         for j, dictionary in enumerate(encoded.dictionaries):
             if not recoding.unchanged[j]:
-                released[j] = _generalized(encoded, recoding, j, once)
+                released[j] = _generalize_column(encoded, recoding, j, once)
             elif pa.types.is_string(dictionary.values.type) and len(dictionary.values) <= FEW:
-                released[j] = _unchanged(dictionary)
+                released[j] = _keep_column(dictionary)
         suppressed = bool(np.any(present & (recoding.classes < 0)))
         local = any(column.of_tuple is not None for column in released.values())
         tuples = once if suppressed or local else None
@@ -210,7 +210,7 @@ class Lookup:
 
     def words(self, records: TableQuery) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
-        words = self.packing.added([records[f"{OURS}part{j}"] for j in self.few])
+        words = self.packing.add_to_words([records[f"{OURS}part{j}"] for j in self.few])
         return self.packing, {f"{OURS}word{i}": word for i, word in enumerate(words)}
 
     @property
@@ -246,10 +246,10 @@ class Lookup:
         return with_tuples(table, records, packing, parts, codes, **known)
 
 
-def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Integers) -> ReleasedColumn:
+def _generalize_column(encoded: Encoded, recoding: Recoding, j: int, tuples: Integers) -> ReleasedColumn:
     hierarchy, dictionary = encoded.frequencies.hierarchies[j], encoded.dictionaries[j]
     written = pa.array(recoding.labels[j], pa.string())
-    labels, ranks = _ranked(written)
+    labels, ranks = _rank_labels(written)
     of_tuple = ranks[recoding.codes[recoding.classes[tuples], j]]
     leaves = encoded.frequencies.codes[tuples, j]
     of_leaf = np.full(hierarchy.size, -1, dtype=np.int64)
@@ -259,12 +259,12 @@ def _generalized(encoded: Encoded, recoding: Recoding, j: int, tuples: Integers)
     return ReleasedColumn(name=dictionary.name, labels=labels, of_value=None, of_tuple=of_tuple)
 
 
-def _unchanged(dictionary: Dictionary) -> ReleasedColumn:
-    labels, ranks = _ranked(dictionary.values)
+def _keep_column(dictionary: Dictionary) -> ReleasedColumn:
+    labels, ranks = _rank_labels(dictionary.values)
     return ReleasedColumn(name=dictionary.name, labels=labels, of_value=ranks, of_tuple=None)
 
 
-def _ranked(labels: pa.Array) -> tuple[pa.Array, Integers]:
+def _rank_labels(labels: pa.Array) -> tuple[pa.Array, Integers]:
     """Return the distinct labels in ascending order, null last, and where each of ``labels`` is among them."""
     distinct = pc.unique(labels)
     distinct = distinct.take(pc.sort_indices(distinct))
@@ -282,7 +282,7 @@ def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> TableQ
     """
     numbers, joined = dict[str, Any](), dict[str, pa.Table]()
     for name, known in columns.items():
-        found = _translated(table, name, known)
+        found = _translate_values(table, name, known)
         if found is not None:
             numbers |= found
         elif len(known) > 1:
@@ -312,17 +312,17 @@ def with_tuples(
     words = packing.pack([rows[:, j] for j in range(rows.shape[1])])
     known = {f"{OURS}tuple{i}": pa.array(word) for i, word in enumerate(words)}
     staged = table.engine.stage(pa.table(known | beside))
-    same = [word == staged[name] for word, name in zip(packing.added(parts), known, strict=True)]
+    same = [word == staged[name] for word, name in zip(packing.add_to_words(parts), known, strict=True)]
     return records.inner_join(staged, same)
 
 
-def _translated(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any] | None:
+def _translate_values(table: Table, name: str, known: dict[str, Any]) -> dict[str, Any] | None:
     """Return the numbers beside the values of a column, null where a value is not known; None where it is joined."""
     values, *beside = known.values()
     if not all(pa.types.is_integer(numbers.type) for numbers in beside):
         return None
     column = key(table.expression[name])
-    found = {each: table.engine.translated(column, values, known[each]) for each in list(known)[1:]}
+    found = {each: table.engine.translate_values(column, values, known[each]) for each in list(known)[1:]}
     return None if any(number is None for number in found.values()) else found
 
 

@@ -17,13 +17,13 @@ from shoal.tables._apply import look_up
 from shoal.tables._by_record import release_beside, taken_from
 from shoal.tables._classes import Classes, ClassHistogram, SensitiveAttribute
 from shoal.tables._columns import by_value, column_hierarchies, distinct_tuples, sensitive_codes
-from shoal.tables._engine import ROW, fetched, figures, key, quiet
+from shoal.tables._engine import ROW, compute, figures, key, quiet
 from shoal.tables._expressions import Value, cases, descending, function, literal
-from shoal.tables._holders import tallied
-from shoal.tables._people import CrowdCounts, crowds, gathered, kinds
+from shoal.tables._holders import count_places
+from shoal.tables._people import CrowdCounts, crowds, gather_values, kinds
 from shoal.tables._relations import TableQuery
-from shoal.tables._spark import SparkEngine, hashed
-from shoal.tables._table import Table, numbered
+from shoal.tables._spark import SparkEngine, hash_numbers
+from shoal.tables._table import Table, number_records
 from shoal.tables._types import INTEGER
 from shoal.tables._values import class_sizes
 
@@ -108,11 +108,11 @@ class Blocks:
         """Return the different combinations of codes of sensitive attributes, ascending, and the records of each."""
         keys = [self._secret(name) for name in names]
         counted = self.numbers.group_by(keys).aggregate(records=self.numbers.count())
-        rows = fetched(self.table, counted.order_by(keys))
+        rows = compute(self.table, counted.order_by(keys))
         codes = np.stack([rows[key].to_numpy() for key in keys], axis=1).astype(np.int32)
         return codes, rows["records"].to_numpy().astype(np.int64)
 
-    def recoded(
+    def replace_codes(
         self,
         names: Sequence[str],
         combinations: tuple[Codes, Counts],
@@ -138,7 +138,7 @@ class Blocks:
             stored = self.table.engine.keep(joined.select(**kept, **new))
         found = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
         for place, attribute, column in zip(places, attributes, codes.T, strict=True):
-            found[place] = attribute, tallied(column, counts, attribute.size)
+            found[place] = attribute, count_places(column, counts, attribute.size)
         secrets, totals = zip(*found.values(), strict=True)
         return replace(
             self, numbers=stored, sensitive=secrets, totals=totals, relabelled=tuple(attributes[: len(names)])
@@ -174,24 +174,24 @@ class Blocks:
         coordinates = {f"p{i}": each for i, each in enumerate(self._coordinates(axes))}
         chosen = self.numbers.select(ROW, **coordinates)
         if share < 1.0:
-            chosen = chosen.filter(hashed(self.numbers[ROW], 0) < share)
-        rows = fetched(self.table, chosen.order_by(ROW))
+            chosen = chosen.filter(hash_numbers(self.numbers[ROW], 0) < share)
+        rows = compute(self.table, chosen.order_by(ROW))
         return np.stack([rows[name].to_numpy() for name in coordinates], axis=1)
 
     def sizes(self, axes: Sequence[Coordinate], block: Block, *, persons: bool = False) -> dict[int, int]:
         """Return how many records, or persons, every block has; blocks without any are left out."""
-        placed = self._placed(axes, block)
+        placed = self._assign_blocks(axes, block)
         number = placed["who"].nunique() if persons else placed.count()
-        rows = fetched(self.table, placed.group_by("block").aggregate(number=number))
+        rows = compute(self.table, placed.group_by("block").aggregate(number=number))
         return dict(zip(rows["block"].to_pylist(), rows["number"].to_pylist(), strict=True))
 
     def classes(self, axes: Sequence[Coordinate], block: Block) -> tuple[list[int], Classes]:
         """Return the numbers of the blocks, and the blocks as classes."""
-        placed = self._placed(axes, block)
+        placed = self._assign_blocks(axes, block)
         found: dict[str, ClassHistogram] = {}
         for j, attribute in enumerate(self.sensitive):
             keys = ["block", f"s{j}"]
-            rows = fetched(self.table, placed.group_by(keys).aggregate(records=placed.count()).order_by(keys))
+            rows = compute(self.table, placed.group_by(keys).aggregate(records=placed.count()).order_by(keys))
             numbers, starts = np.unique(rows["block"].to_numpy(), return_index=True)
             codes, counts = rows[f"s{j}"].to_numpy().astype(np.int32), rows["records"].to_numpy().astype(np.int64)
             offsets = np.append(starts, len(rows)).astype(np.int64)
@@ -211,7 +211,7 @@ class Blocks:
         are the columns that tell classes apart.
         """
         more = {f"s{j}": "int" for j in range(len(self.sensitive))} | ({"who": "string"} if self.persons else {})
-        rows = self._apply(self._placed(axes, block), "block", function, _made(columns) | more)
+        rows = self._apply(self._assign_blocks(axes, block), "block", function, _task_columns(columns) | more)
         return ClusteredBlocks(blocks=self, rows=rows, keys=tuple(keys))
 
     def draft(self, axes: Sequence[Coordinate], block: Block, function: Task) -> DraftedBlocks:
@@ -222,7 +222,7 @@ class Blocks:
         """
         types = {"block": "int", ROW: "bigint"} | {f"v{i}": "double" for i in range(len(self.names))}
         types |= {"cluster": "bigint", "width": "double"} | {f"q{i}": "double" for i in range(len(axes))}
-        rows = self._apply(self._placed(axes, block), "block", function, types)
+        rows = self._apply(self._assign_blocks(axes, block), "block", function, types)
         return DraftedBlocks(blocks=self, rows=rows, axes=len(axes))
 
     def _apply(self, records: TableQuery, group: str, function: Task, types: Mapping[str, str]) -> TableQuery:
@@ -237,9 +237,9 @@ class Blocks:
             value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
             found.append((value - axis.centre) * axis.scale)
         whose = function("xxhash64", INTEGER, self.numbers["who"]) if self.persons else self.numbers[ROW]
-        return [*found, hashed(whose, 1)]
+        return [*found, hash_numbers(whose, 1)]
 
-    def _placed(self, axes: Sequence[Coordinate], block: Block) -> TableQuery:
+    def _assign_blocks(self, axes: Sequence[Coordinate], block: Block) -> TableQuery:
         return self.numbers.mutate(block=_block_of(self._coordinates(axes), block).cast("int32"))
 
 
@@ -254,10 +254,10 @@ class DraftedBlocks:
     def widest(self, number: int) -> tuple[Floats, Counts]:
         """Return the widths of some clusters, greatest first, and how many records each has."""
         clusters = self.rows.group_by("cluster").aggregate(width=self.rows["width"].max(), records=self.rows.count())
-        rows = fetched(self.blocks.table, clusters.order_by([descending("width"), "cluster"]).limit(number))
+        rows = compute(self.blocks.table, clusters.order_by([descending("width"), "cluster"]).limit(number))
         return rows["width"].to_numpy(), rows["records"].to_numpy().astype(np.int64)
 
-    def repaired(
+    def repair(
         self, block: Block, width: float, function: Task, columns: Mapping[str, str], keys: Sequence[str]
     ) -> ClusteredBlocks:
         """Gather whole clusters into other blocks, and let the executors finish each.
@@ -266,10 +266,10 @@ class DraftedBlocks:
         ``function`` gets the columns of `draft`, and gives those that `Blocks.cluster` asks for; ``cluster`` is that of
         the draft.
         """
-        coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), hashed(self.rows["cluster"], 1)]
+        coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), hash_numbers(self.rows["cluster"], 1)]
         place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
         placed = self.rows.mutate(gathered=place.cast("int32"))
-        rows = self.blocks._apply(placed, "gathered", function, _made(columns))
+        rows = self.blocks._apply(placed, "gathered", function, _task_columns(columns))
         return ClusteredBlocks(blocks=self.blocks, rows=rows, keys=tuple(keys))
 
 
@@ -307,7 +307,7 @@ class ClusteredBlocks:
             counted = self.rows.group_by([*self.keys, f"s{j}"]).aggregate(records=self.rows.count())
             most = int(self.blocks.totals[j].sum()) + 1
             pairs = counted.mutate(pair=counted[f"s{j}"].cast("int64") * most + counted["records"])
-            times, lists = kinds(self.blocks.table, gathered(pairs, list(self.keys), "pair"))
+            times, lists = kinds(self.blocks.table, gather_values(pairs, list(self.keys), "pair"))
             flat = lists.flatten().to_numpy()
             offsets = np.append(0, np.cumsum(lists.value_lengths().to_numpy())).astype(np.int64)
             codes, counts = (flat // most).astype(np.int32), (flat % most).astype(np.int64)
@@ -315,26 +315,26 @@ class ClusteredBlocks:
             found[attribute.name] = Classes(sizes=np.add.reduceat(counts, offsets[:-1]), sensitive=values), times
         return found
 
-    def released(self, names: Sequence[str], *, key: bytes | None) -> Table:
+    def release_columns(self, names: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are."""
-        rows, relabelled = self._relabelled(self.rows)
+        rows, relabelled = self._attach_labels(self.rows)
         replaced = relabelled | {name: f"new{i}" for i, name in enumerate(self.blocks.names)}
         return release_beside(self.blocks.table, rows, names, replaced, key=key)
 
-    def _relabelled(self, rows: TableQuery) -> tuple[TableQuery, dict[str, str]]:
+    def _attach_labels(self, rows: TableQuery) -> tuple[TableQuery, dict[str, str]]:
         """Return rows with the labels of attributes that are released by them, and what these columns are called."""
         found: dict[str, str] = {}
         for attribute in self.blocks.relabelled:
             code, place = rows[self.blocks._secret(attribute.name)], f"label{len(found)}"
-            label = self.blocks.table.engine.labelled(code, pa.array(attribute.labels, pa.string()))
+            label = self.blocks.table.engine.look_labels_up(code, pa.array(attribute.labels, pa.string()))
             rows, found[attribute.name] = rows.mutate(**{place: label}), place
         return rows, found
 
-    def exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
+    def release_exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: ``moved`` columns come, together, from the record that is called ``other``."""
         table = self.blocks.table
         with quiet(table.source.name):
-            labelled, replaced = self._relabelled(self.rows)
+            labelled, replaced = self._attach_labels(self.rows)
             rows, taken = taken_from(table, self.rows, "other", [name for name in moved if name not in replaced])
             if replaced:
                 labels = labelled.select(*replaced.values(), labelled=labelled["record"])
@@ -346,13 +346,13 @@ class ClusteredBlocks:
         table = self.blocks.table
         with quiet(table.source.name):
             counts = self.rows.group_by("block").aggregate(classes=self.rows["cluster"].nunique())
-            found = fetched(table, counts.order_by("block"))
+            found = compute(table, counts.order_by("block"))
             ends = np.cumsum(found["classes"].to_numpy())
             before = pa.array(np.append(0, ends[:-1]).astype(np.int64))
             known = table.engine.stage(pa.table({"of": found["block"], "before": before}))
             joined = self.rows.inner_join(known, [self.rows["block"] == known["of"]])
             number = joined["cluster"] - joined["block"].cast("int64") * 2**32 + joined["before"] + 1
-            rows, replaced = self._relabelled(joined.mutate(number=number))
+            rows, replaced = self._attach_labels(joined.mutate(number=number))
             replaced[link] = "number"
         return [release_beside(table, rows, (link, *names), replaced, key=key) for names in parts]
 
@@ -364,7 +364,7 @@ def in_blocks(
     are by the column ``person``; None where that cannot be done.
 
     It takes a table on Spark, with a schema, of whose columns ``names`` all are categories, numbers, days, or texts
-    with a declared order. Records are stored on the executors with numbers on them, as :func:`numbered` does.
+    with a declared order. Records are stored on the executors with numbers on them, as :func:`number_records` does.
     """
     schema, engine = table.schema, table.engine
     if schema is None or not isinstance(engine, SparkEngine):
@@ -372,7 +372,7 @@ def in_blocks(
     categories = [name for name in names if schema[name].kind is Kind.CATEGORICAL]
     if any(_as_number(table, schema[name]) is None for name in names):
         return None
-    table = numbered(table)
+    table = number_records(table)
     asked = {f"v{i}": _as_number(table, schema[name]) for i, name in enumerate(names)}
     asked |= {f"s{j}": key(table.expression[name]) for j, name in enumerate(sensitive)}
     asked |= {} if person is None else {"who": key(table.expression[person]).cast("string")}
@@ -385,11 +385,13 @@ def in_blocks(
     looked: dict[str, pa.Table] = {}
     for name, hierarchy in zip(categories, hierarchies, strict=True):
         codes = leaf_codes(hierarchy, columns[name].values)
-        leaves[name] = ColumnLeaves(hierarchy=hierarchy, counts=tallied(codes, columns[name].counts, hierarchy.size))
+        leaves[name] = ColumnLeaves(
+            hierarchy=hierarchy, counts=count_places(codes, columns[name].counts, hierarchy.size)
+        )
         looked[f"v{names.index(name)}"] = pa.table({"value": columns[name].values, "leaf": codes.astype(np.float64)})
     for j, (name, (own, size)) in enumerate(zip(sensitive, coded, strict=True)):
         codes = by_value(columns[name], own)
-        totals.append(tallied(codes, columns[name].counts, size))
+        totals.append(count_places(codes, columns[name].counts, size))
         looked[f"s{j}"] = pa.table({"value": columns[name].values, "leaf": codes})
     with quiet(table.source.name):
         for place, rows in looked.items():
@@ -409,7 +411,7 @@ def in_blocks(
     )
 
 
-def _made(columns: Mapping[str, str]) -> dict[str, str]:
+def _task_columns(columns: Mapping[str, str]) -> dict[str, str]:
     """Return all columns that executors make of records, and what Spark calls their types."""
     return {"block": "int", "record": "bigint", **columns, "error": "double"}
 

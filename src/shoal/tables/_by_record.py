@@ -16,14 +16,14 @@ from shoal.kernels import Integers
 from shoal.tables._classes import Dictionary, Frequencies, SensitiveAttribute
 from shoal.tables._columns import check_columns, column_hierarchies, column_of, schema_of, sensitive_codes
 from shoal.tables._encode import tuples_that_fit
-from shoal.tables._engine import OURS, ROW, fetched, free_name, named, quiet, sorted_by_values
+from shoal.tables._engine import OURS, ROW, compute, free_name, name_values, quiet, sorted_by_values
 from shoal.tables._engine import key as comparable
 from shoal.tables._holders import Holders
 from shoal.tables._keyed import check_identifiers, pseudonyms
 from shoal.tables._people import household_of, person_of
 from shoal.tables._relations import TableQuery
-from shoal.tables._spark import SparkEngine, hashed
-from shoal.tables._table import Table, numbered
+from shoal.tables._spark import SparkEngine, hash_numbers
+from shoal.tables._table import Table, number_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -87,13 +87,13 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
     names = schema.quasi_identifiers
     check_columns(table, names, tuple(sensitive))
     _check_driver(table, len(names) + len(sensitive))
-    table = numbered(table)
+    table = number_records(table)
     records = table.expression
     whose = {"person": person_of(table), "home": household_of(table)}
     keys = {role: comparable(records[name]) for role, name in whose.items() if name is not None}
     chosen = {f"c{i}": comparable(records[name]) for i, name in enumerate((*names, *sensitive))}
     order = [*(comparable(records[name]) for name in by), records[ROW]]
-    rows = fetched(table, records.order_by(order).select(ROW, **chosen, **keys))
+    rows = compute(table, records.order_by(order).select(ROW, **chosen, **keys))
     ones = np.ones(len(rows), dtype=np.int64)
     columns = [column_of(name, rows[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])
@@ -133,14 +133,16 @@ def _check_driver(table: Table, columns: int) -> None:
         )
 
 
-def sampled(table: Table, most: int) -> Table:
+def sample_records(table: Table, most: int) -> Table:
     """Return about so many records of a table on Spark, chosen by a hash of their numbers; other tables as they are."""
     records = table.count() if isinstance(table.engine, SparkEngine) else 0
     if records <= most:
         return table
-    table = numbered(table)
+    table = number_records(table)
     with quiet(table.source.name):
-        return replace(table, expression=table.expression.filter(hashed(table.expression[ROW], 0) < most / records))
+        return replace(
+            table, expression=table.expression.filter(hash_numbers(table.expression[ROW], 0) < most / records)
+        )
 
 
 def release_records(
@@ -186,7 +188,7 @@ def tally_by_class(encoded: EncodedRecords, labels: Integers, name: str) -> tupl
         values = table.expression.select(number=table.expression[ROW], value=table.expression[name])
         joined = values.inner_join(rows, [values["number"] == rows["record"]])
         counted = joined.group_by(["class", "value"]).aggregate(records=joined.count())
-        found = fetched(table, counted.select("class", "records"))
+        found = compute(table, counted.select("class", "records"))
     return tuple(found[each].to_numpy().astype(np.int64) for each in ("class", "records"))
 
 
@@ -214,7 +216,7 @@ def release_beside(
         left, right = records.select(old_record=records[ROW], **kept), rows.select(new_record=rows["record"], **new)
         joined = left.inner_join(right, [left["old_record"] == right["new_record"]])
         chosen = {name: joined[f"new{i}" if name in replaced else f"old{i}"] for i, name in enumerate(names)}
-        return replace(table, expression=sorted_by_values(joined.select(*named(chosen))), schema=None, left_out=0)
+        return replace(table, expression=sorted_by_values(joined.select(*name_values(chosen))), schema=None, left_out=0)
 
 
 def sorted_records(table: Table) -> Table:

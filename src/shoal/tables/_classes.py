@@ -237,9 +237,9 @@ class Classes:
             attribute.name: _histogram(attribute, owners, frequencies.sensitive_codes[chosen, column], counts, number)
             for column, attribute in enumerate(frequencies.sensitive)
         }
-        return cls(sizes=sizes, sensitive=sensitive, population=population).voted(frequencies, labels)
+        return cls(sizes=sizes, sensitive=sensitive, population=population).count_votes(frequencies, labels)
 
-    def voted(self, frequencies: Frequencies, labels: npt.NDArray[np.integer]) -> Classes:
+    def count_votes(self, frequencies: Frequencies, labels: npt.NDArray[np.integer]) -> Classes:
         """Return the classes with their persons, and histograms with the votes of these, where records have holders."""
         if frequencies.holders is None:
             return self
@@ -254,7 +254,7 @@ class Classes:
         return replace(self, sensitive=sensitive, persons=ballot.persons, vote=ballot.unit)
 
     @classmethod
-    def grouped(cls, frequencies: Frequencies) -> Classes:
+    def from_tuples(cls, frequencies: Frequencies) -> Classes:
         """Gather the tuples of ``frequencies`` by their quasi-identifiers as they are: nothing is generalised."""
         labels, firsts = group(frequencies.codes)
         classes = cls.of(frequencies, labels, number=len(firsts))

@@ -20,7 +20,7 @@ from shoal.schema import Attribute, Kind, Schema
 from shoal.schema.rules import text
 from shoal.tables._classes import SensitiveAttribute
 from shoal.tables._engine import key, quiet
-from shoal.tables._holders import tallied
+from shoal.tables._holders import count_places
 from shoal.tables._table import Table
 
 Words = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleCo
         own, places = places[: len(chunk.dictionary)], places[len(chunk.dictionary) :]
         indices[start : start + len(chunk)] = own[chunk.indices.to_numpy()]
         start += len(chunk)
-    records = tallied(indices, counts, len(distinct))
+    records = count_places(indices, counts, len(distinct))
     return TupleColumn(name=name, values=distinct, indices=indices, counts=records)
 
 
@@ -81,7 +81,7 @@ def column_of(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleColumn
         encoded = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in encoded.chunks])
     encoded = pc.dictionary_encode(encoded, null_encoding="encode")
     indices = encoded.indices.to_numpy().astype(np.int32)
-    records = tallied(indices, counts, len(encoded.dictionary))
+    records = count_places(indices, counts, len(encoded.dictionary))
     return TupleColumn(name=name, values=encoded.dictionary, indices=indices, counts=records)
 
 
@@ -117,7 +117,7 @@ def _alike(parts: list[pa.Array]) -> list[pa.Array]:
 def _distinct(values: pa.Array, counts: Counts) -> tuple[pa.Array, Counts]:
     encoded = values.dictionary_encode()
     indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
-    return encoded.dictionary, tallied(indices, counts, len(encoded.dictionary) + 1)[:-1]
+    return encoded.dictionary, count_places(indices, counts, len(encoded.dictionary) + 1)[:-1]
 
 
 def leaves_of(column: TupleColumn, hierarchy: Hierarchy) -> tuple[Codes, int]:
@@ -132,7 +132,7 @@ def by_value(column: TupleColumn, codes: Codes) -> Codes:
     return found
 
 
-def merged(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts, Counts]:
+def merge_tuples(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Codes, Counts, Counts]:
     """Sort the tuples by their codes and add up those that are the same; also return where each went."""
     order, new = Packing.of([size for _, size in columns]).order([codes for codes, _ in columns])
     starts = np.flatnonzero(new)
@@ -194,7 +194,7 @@ class Packing:
             packed[self.words[column]] += self.part(column, codes)
         return packed
 
-    def added(self, parts: Sequence[Any]) -> list[Any]:
+    def add_to_words(self, parts: Sequence[Any]) -> list[Any]:
         """Return the words, given what every column adds to its word, as expressions of an engine."""
         of_words: list[list[Any]] = [[] for _ in range(self.number)]
         for word, part in zip(self.words, parts, strict=True):

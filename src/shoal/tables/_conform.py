@@ -16,7 +16,7 @@ from shoal.exact import fraction, share
 from shoal.hierarchies import declared_leaves
 from shoal.schema import Attribute, Domain, Kind, Missing, Outside, Role, Schema, date_pattern
 from shoal.schema.rules import text
-from shoal.tables._engine import ROW, fetched, figures, key, named, text_of
+from shoal.tables._engine import ROW, compute, figures, key, name_values, text_of
 from shoal.tables._expressions import Value, any_of, literal
 from shoal.tables._relations import TableQuery
 
@@ -68,13 +68,15 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
         empty = found[f"{attribute.name}/missing"] == found["records"]
         if empty and not allow_empty and not schema.is_total and not attribute.role.left_out:
             problems.add(f'column `{attribute.name}` has no value in any record; set `role = "drop"` to leave it out')
-    typed = table.expression.mutate(*named({name: key(reading.value(found)) for name, reading in readings.items()}))
+    typed = table.expression.mutate(
+        *name_values({name: key(reading.value(found)) for name, reading in readings.items()})
+    )
     replaced: dict[str, Value] = {}
     for attribute in schema:
         if readings[attribute.name].problem is None and not attribute.role.left_out:
             replaced |= _check_values(table, typed, attribute, schema, found, problems)
     problems.raise_as(SchemaError, hint=_hint(table, schema, found))
-    typed = typed.mutate(*named(replaced)) if replaced else typed
+    typed = typed.mutate(*name_values(replaced)) if replaced else typed
     typed, left_out = _leave_out(table, typed, schema, found)
     if not schema.is_total:
         _check_households(table, typed, schema)
@@ -99,10 +101,10 @@ class _Reading:
         name, step = self.attribute.name, self.attribute.reading.round_to
         whole = self.whole is not None and found[f"{name}/whole"] == found["records"] - found[f"{name}/missing"]
         column = self.whole if self.whole is not None and whole else self.column
-        return column if step is None else rounded(column, step)
+        return column if step is None else round_to_step(column, step)
 
 
-def rounded(number: Any, step: float) -> Any:
+def round_to_step(number: Any, step: float) -> Any:
     """Return the nearest multiple of a step, halves rounded up; an integer where the step is one."""
     exact = fraction(step)
     steps = (number.cast("float64") * exact.denominator / exact.numerator + 0.5).floor()
@@ -135,12 +137,12 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
     if kind.is_binary() and (role.known_elsewhere or role in (Role.SENSITIVE, Role.INSENSITIVE)):
         return replace(reading, problem="holds bytes; turn them into text, or drop the column")
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
-        return _tamed(_apart(reading))
+        return _apply_meanings(_apart(reading))
     read = _numeric(reading, _decimal(table, attribute)) if attribute.kind is Kind.NUMERIC else _date(reading)
     if attribute.reading.round_to is not None and read.problem is None:
         too_large = read.column.cast("float64").abs() >= _RESOLUTION
         read = replace(read, conditions=read.conditions | {"too large": too_large})
-    return read if read.problem is not None else _tamed(_bounded(_apart(read)))
+    return read if read.problem is not None else _apply_meanings(_check_bounds(_apart(read)))
 
 
 def _decimal(table: Table, attribute: Attribute) -> str | None:
@@ -153,7 +155,7 @@ def _decimal(table: Table, attribute: Attribute) -> str | None:
     return None if is_total and "decimal" not in table.source.stated else table.source.detail("decimal")
 
 
-def _tamed(reading: _Reading) -> _Reading:
+def _apply_meanings(reading: _Reading) -> _Reading:
     """Give every value a meaning, where the schema says so: one that is no number or day is missing."""
     attribute, column = reading.attribute, reading.column
     if attribute.outside == Outside.REFUSE or attribute.role.left_out:
@@ -168,14 +170,14 @@ def _tamed(reading: _Reading) -> _Reading:
     domain = attribute.domain
     if "outside" in reading.conditions and domain is not None:
         if attribute.outside == Outside.CLAMP:
-            column = _clamped(column, attribute.kind, domain)
+            column = _clamp_to_domain(column, attribute.kind, domain)
         else:
             column = reading.conditions["outside"].fill_null(False).ifelse(None, column)
     # whether all others are whole must not decide how a number is held
     return replace(reading, column=column, whole=None, conditions=reading.conditions | {"missing": column.isnull()})
 
 
-def _clamped(column: Any, kind: Kind, domain: Domain) -> Any:
+def _clamp_to_domain(column: Any, kind: Kind, domain: Domain) -> Any:
     """Return each number or day, or the bound that is nearest to it; missing ones stay."""
     numbers = kind is Kind.NUMERIC
     column = column.cast("float64") if numbers else column
@@ -199,13 +201,13 @@ def _numeric(reading: _Reading, decimal: str | None) -> _Reading:
         mark = written.decimal or ("." if written.thousands == "," else decimal)
         number = number_of(column, decimal=mark, thousands=written.thousands, unit=written.unit)
         unreadable = column.notnull() & number.value.isnull() & ~number.not_finite
-        conditions = _tolerated(reading, unreadable) | {"not finite": number.not_finite, "whole": number.whole}
+        conditions = _allow_unreadable(reading, unreadable) | {"not finite": number.not_finite, "whole": number.whole}
         return replace(reading, conditions=conditions, column=number.value, whole=number.integer)
     if kind.is_boolean():
         return replace(reading, column=column.cast("int8"))
     if kind.is_floating():
         return replace(reading, conditions=reading.conditions | {"not finite": not_finite(column)})
-    return reading if kind.is_numeric() else replace(reading, problem=f"holds {_spoken(kind)}, not numbers")
+    return reading if kind.is_numeric() else replace(reading, problem=f"holds {_name_type(kind)}, not numbers")
 
 
 def _date(reading: _Reading) -> _Reading:
@@ -213,13 +215,13 @@ def _date(reading: _Reading) -> _Reading:
     kind = column.type()
     if kind.is_string():
         day = day_of(column, reading.attribute.reading.date_format)
-        return replace(reading, conditions=_tolerated(reading, column.notnull() & day.isnull()), column=day)
+        return replace(reading, conditions=_allow_unreadable(reading, column.notnull() & day.isnull()), column=day)
     if kind.is_timestamp():
         return replace(reading, column=column.date())
-    return reading if kind.is_date() else replace(reading, problem=f"holds {_spoken(kind)}, not dates")
+    return reading if kind.is_date() else replace(reading, problem=f"holds {_name_type(kind)}, not dates")
 
 
-def _tolerated(reading: _Reading, unreadable: Any) -> dict[str, Any]:
+def _allow_unreadable(reading: _Reading, unreadable: Any) -> dict[str, Any]:
     """Return the conditions with what counts as unreadable; that is missing, too, where the schema allows some."""
     missing = reading.conditions["missing"]
     if reading.attribute.reading.unreadable:
@@ -227,7 +229,7 @@ def _tolerated(reading: _Reading, unreadable: Any) -> dict[str, Any]:
     return reading.conditions | {"unreadable": unreadable, "missing": missing}
 
 
-def _bounded(reading: _Reading) -> _Reading:
+def _check_bounds(reading: _Reading) -> _Reading:
     domain = reading.attribute.domain
     if reading.attribute.role is Role.WEIGHT:
         reading = replace(reading, conditions=reading.conditions | {"below": reading.column <= 0})
@@ -256,16 +258,18 @@ def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
     ]
     if dropped:
         asked["left out"] = records.count(where=any_of(*dropped))
-    found = _asked(table, asked)
+    found = _compute_figures(table, asked)
     if table.source.first_row is None or ROW not in records.columns:
         return found
     refused = [name for name, reading in readings.items() if reading.attribute.missing is Missing.REFUSE]
     wrong = [f"{name}/{what}" for name in readings for what in _WRONG] + [f"{name}/missing" for name in refused]
     shown = [name for name in wrong if found.get(name, 0) > 0]
-    return found | _asked(table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown})
+    return found | _compute_figures(
+        table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown}
+    )
 
 
-def _asked(table: Table, asked: dict[str, Value]) -> dict[str, int]:
+def _compute_figures(table: Table, asked: dict[str, Value]) -> dict[str, int]:
     """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
     found: dict[str, int] = {}
     for start in range(0, len(asked), _AT_ONCE):
@@ -406,7 +410,7 @@ def _check_values(
     written = text_of(column)
     values = typed.select(value=column)
     values = values.filter(values["value"].notnull()).group_by("value").aggregate(records=values.count())
-    rows = fetched(table, values.mutate(written=text_of(values["value"])))
+    rows = compute(table, values.mutate(written=text_of(values["value"])))
     labels, spellings = text(rows["value"]).to_pylist(), rows["written"].to_pylist()
     outside = [row for row, label in enumerate(labels) if label not in declared]
     number = sum(rows["records"][row].as_py() for row in outside)
@@ -470,7 +474,7 @@ def _are(number: int) -> str:
     return f"{number:,} value is" if number == 1 else f"{number:,} values are"
 
 
-def _spoken(kind: Any) -> str:
+def _name_type(kind: Any) -> str:
     if kind.is_temporal():
         return "dates or times"
     return "numbers" if kind.is_numeric() else f"values of type {kind}"

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
 from shoal.tables._engine import ROW, encoded_texts
-from shoal.tables._expressions import Value, function, quoted
+from shoal.tables._expressions import Value, function, quote_identifier
 from shoal.tables._expressions import text_literal as literal
 from shoal.tables._relations import Stored, TableQuery, compile_query
 from shoal.tables._repeated import counted_form, writable, write_repeated
@@ -78,7 +78,7 @@ class DuckDBEngine:
     @_alone
     def table(self, name: str, *, database: tuple[str, str] | None = None) -> Stored:
         """Return a table or view of the database."""
-        relation = ".".join(map(quoted, (*(database or ()), name)))
+        relation = ".".join(map(quote_identifier, (*(database or ()), name)))
         described = self.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608
         return Stored(relation, {column: Type.read("duckdb", kind) for column, kind, *_ in described})
 
@@ -86,7 +86,7 @@ class DuckDBEngine:
     def view(self, query: str) -> TableQuery:
         """Return the result of a query, lazily."""
         name = _fresh("view")
-        self.connection.execute(f"CREATE VIEW {quoted(name)} AS {query}")
+        self.connection.execute(f"CREATE VIEW {quote_identifier(name)} AS {query}")
         return self.table(name)
 
     @_alone
@@ -101,26 +101,27 @@ class DuckDBEngine:
         name, stream = _fresh("table"), _fresh("stream")
         self.connection.register(stream, reader)
         try:
-            self._execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM {quoted(stream)}")  # noqa: S608
+            self._execute(f"CREATE TABLE {quote_identifier(name)} AS SELECT * FROM {quote_identifier(stream)}")  # noqa: S608
         finally:
             self.connection.unregister(stream)
-        return self.stored(quoted(name), reader.schema.names)
+        return self.read_stored(quote_identifier(name), reader.schema.names)
 
     @_alone
     def columns(self, relation: str) -> list[str]:
         """Return the names of the columns of a relation."""
         return [column for column, *_ in self.connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]  # noqa: S608
 
-    def stored(self, relation: str, names: Sequence[str], *, row: str = "rowid") -> TableQuery:
+    def read_stored(self, relation: str, names: Sequence[str], *, row: str = "rowid") -> TableQuery:
         """Return the records of a stored relation with their numbers.
 
         ``row`` is what DuckDB calls the numbers; columns get other names first, since one called ``rowid`` would hide
         them.
         """
         places = [f"c{i}" for i in range(len(names))]
-        columns = ", ".join(f"{place} AS {quoted(name)}" for place, name in zip(places, names, strict=True))
+        columns = ", ".join(f"{place} AS {quote_identifier(name)}" for place, name in zip(places, names, strict=True))
         # a view, not an expression of every column: that would make each query take time in proportion to all of them
-        return self.view(f"SELECT {columns}, {row} AS {quoted(ROW)} FROM {relation} AS t({', '.join(places)})")  # noqa: S608
+        stored = f"{relation} AS t({', '.join(places)})"
+        return self.view(f"SELECT {columns}, {row} AS {quote_identifier(ROW)} FROM {stored}")  # noqa: S608
 
     # -- out
 
@@ -195,24 +196,24 @@ class DuckDBEngine:
 
     def keep(self, expression: TableQuery) -> Stored:
         name = _fresh("table")
-        self._execute(f"CREATE TABLE {quoted(name)} AS {compile_query(expression, 'duckdb')}")
+        self._execute(f"CREATE TABLE {quote_identifier(name)} AS {compile_query(expression, 'duckdb')}")
         return self.table(name)
 
     @_alone
     def forget(self, kept: Stored) -> None:
         self.connection.execute(f"DROP TABLE {kept.relation}")
 
-    def numbered(self, expression: TableQuery) -> TableQuery:
+    def number_records(self, expression: TableQuery) -> TableQuery:
         """Return the records with their numbers; records of a source without stable order are stored first."""
         if ROW in expression.columns:
             return expression
-        return self.stored(self.keep(expression).relation, expression.columns)
+        return self.read_stored(self.keep(expression).relation, expression.columns)
 
     def sha256(self, hexadecimal: Value) -> Value:
         return function("sha256", STRING, function("unhex", BINARY, hexadecimal))
 
     @_alone
-    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
+    def translate_values(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
         """Return the number beside the value of a column, of a few texts or of whole numbers not far apart.
 
         DuckDB looks every text of a Parquet dictionary up once, where a join hashes that of every record.
@@ -237,7 +238,7 @@ class DuckDBEngine:
         return function(name, INTEGER, column)
 
     @_alone
-    def labelled(self, code: Value, labels: pa.Array) -> Value:
+    def look_labels_up(self, code: Value, labels: pa.Array) -> Value:
         name = _fresh("label")
         self.connection.execute(
             f"CREATE TEMP MACRO {name}(code) AS list_extract({_listed(labels)}::VARCHAR[], code::INTEGER + 1)"

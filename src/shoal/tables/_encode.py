@@ -25,14 +25,14 @@ from shoal.tables._columns import (
     column_hierarchies,
     distinct_tuples,
     leaves_of,
-    merged,
+    merge_tuples,
     schema_of,
     sensitive_codes,
 )
 from shoal.tables._duckdb import memory_limit
-from shoal.tables._engine import OURS, fetched, figures, quiet
-from shoal.tables._holders import Holders, tallied
-from shoal.tables._people import PLACE, PersonKeys, household_of, people, person_of, profiled
+from shoal.tables._engine import OURS, compute, figures, quiet
+from shoal.tables._holders import Holders, count_places
+from shoal.tables._people import PLACE, PersonKeys, find_profiles, household_of, people, person_of
 from shoal.tables._relations import Stored, TableQuery
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Table
@@ -87,7 +87,7 @@ def encode(
     hierarchies = column_hierarchies(schema, columns[: len(names)], () if known is None else known.columns)
     leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
     attributes, secrets = sensitive_codes(schema, columns[len(names) :])
-    codes, counts, places = merged([*leaves, *secrets], ours.counts)
+    codes, counts, places = merge_tuples([*leaves, *secrets], ours.counts)
     holders, persons = ours.holders([*leaves, *secrets], (codes, counts, places))
     frequencies = Frequencies(
         hierarchies=hierarchies,
@@ -100,7 +100,7 @@ def encode(
     )
     if known is not None:
         leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(known.columns, hierarchies, strict=True)]
-        found = merged(leaves, known.counts)
+        found = merge_tuples(leaves, known.counts)
         residents, _ = known.holders(leaves, found)
         people_there = found[1] if residents is None else residents.crowds(np.arange(len(found[1])), len(found[1]))
         frequencies = with_population(frequencies, found[0], people_there, residents)
@@ -149,7 +149,7 @@ class _CountedTuples:
                 parts = [records[f"{OURS}part{i}"] for i in range(len(codes))]
                 numbers = {PLACE: pa.array(np.arange(len(rows)))}
                 records = with_tuples(self.table, records, packing, parts, rows, **numbers)
-            profiles = profiled(self.table, records, counts, *self.whose)
+            profiles = find_profiles(self.table, records, counts, *self.whose)
             return profiles.holders, profiles
         key, *homes = self.keys
         persons = key.indices.astype(np.int64)
@@ -232,17 +232,17 @@ def encode_packed(table: Table, names: tuple[str, ...], others: tuple[str, ...],
     attributes, coded = sensitive_codes(schema, columns[len(names) :])
     secrets = [by_value(column, codes) for column, (codes, _) in zip(columns[len(names) :], coded, strict=True)]
     with quiet(table.source.name):
-        tuples = _Tuples.counted(table, hierarchies, columns, [*leaves, *secrets], [size for _, size in coded])
+        tuples = _Tuples.count(table, hierarchies, columns, [*leaves, *secrets], [size for _, size in coded])
         finest = None
         if tuples.number > most:
             finest = Finest(tuples=tuples.number, sizes=tuples.class_sizes())
             # the records of every leaf
             marginals = [
-                tallied(own, column.counts, hierarchy.size)
+                count_places(own, column.counts, hierarchy.size)
                 for hierarchy, own, column in zip(hierarchies, leaves, columns, strict=False)
             ]
             while tuples.number > most and not tuples.at_top:
-                tuples = tuples.raised(marginals, most)
+                tuples = tuples.raise_column(marginals, most)
         frequencies = replace(tuples.frequencies(), sensitive=attributes)
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=hierarchy.codes[level][codes])
@@ -266,7 +266,7 @@ class _Tuples:
     secrets: Packing
 
     @classmethod
-    def counted(
+    def count(
         cls,
         table: Table,
         hierarchies: tuple[Hierarchy, ...],
@@ -280,8 +280,8 @@ class _Tuples:
         own = [layout.part(j, each) for (layout, j), each in zip(places, codes, strict=True)]
         records = with_parts(table, columns, own)
         parts = [records[f"{OURS}part{i}"] for i in range(len(columns))]
-        words = {f"word{i}": word for i, word in enumerate(packing.added(parts[: len(hierarchies)]))}
-        words |= {f"secret{i}": word for i, word in enumerate(secrets.added(parts[len(hierarchies) :]))}
+        words = {f"word{i}": word for i, word in enumerate(packing.add_to_words(parts[: len(hierarchies)]))}
+        words |= {f"secret{i}": word for i, word in enumerate(secrets.add_to_words(parts[len(hierarchies) :]))}
         rows = records.select(**words)
         stored = table.engine.keep(rows.group_by(rows.columns).aggregate(records=rows.count()))
         levels = (0,) * len(hierarchies)
@@ -311,13 +311,13 @@ class _Tuples:
         """Return the different sizes of the classes of the quasi-identifiers, and how many classes have each."""
         return sizes_of(self.table, self.stored.group_by(self.words).aggregate(records=self.stored.records.sum()))
 
-    def raised(self, marginals: Sequence[Counts], most: int) -> _Tuples:
+    def raise_column(self, marginals: Sequence[Counts], most: int) -> _Tuples:
         """Return the tuples with one column a level higher, so that they come down to ``most`` in the end."""
         open_ = [j for j, hierarchy in enumerate(self.hierarchies) if self.levels[j] < hierarchy.height]
         rows = self._steps(open_)
         asked = {f"n{j}": _together(self._words(rows, j), self.keys).approx_nunique() for j in open_}
         found = figures(self.table, rows.aggregate(**asked))
-        losses = {j: _added(self.hierarchies[j], self.levels[j], marginals[j]) for j in open_}
+        losses = {j: _added_loss(self.hierarchies[j], self.levels[j], marginals[j]) for j in open_}
         chosen = _cheapest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses, most)
         rows = self._steps([chosen])
         coarser = rows.select(**self._words(rows, chosen), records=rows.records)
@@ -344,20 +344,20 @@ class _Tuples:
 
     def frequencies(self) -> Frequencies:
         """Fetch the tuples, ascending, with hierarchies that begin at the levels reached; the engine forgets them."""
-        rows = fetched(self.table, self.stored.order_by(self.keys))
+        rows = compute(self.table, self.stored.order_by(self.keys))
         self.table.engine.forget(self.stored)
         if any(rows[name].null_count for name in self.keys):
             raise DataError(f"{self.table.source.name} changed while it was being read.")
         maps = [hierarchy.codes[level] for hierarchy, level in zip(self.hierarchies, self.levels, strict=True)]
         return Frequencies(
             hierarchies=tuple(h.above(level) for h, level in zip(self.hierarchies, self.levels, strict=True)),
-            codes=_unpacked(rows, "word", self.packing, maps),
+            codes=_unpack_codes(rows, "word", self.packing, maps),
             counts=rows["records"].to_numpy().astype(np.int64),
-            sensitive_codes=_unpacked(rows, "secret", self.secrets, [None] * len(self.secrets.words)),
+            sensitive_codes=_unpack_codes(rows, "secret", self.secrets, [None] * len(self.secrets.words)),
         )
 
 
-def _unpacked(rows: pa.Table, name: str, packing: Packing, maps: Sequence[Codes | None]) -> Codes:
+def _unpack_codes(rows: pa.Table, name: str, packing: Packing, maps: Sequence[Codes | None]) -> Codes:
     """Return the codes of packed columns, each replaced by what its map says."""
     codes = np.empty((len(rows), len(packing.words)), dtype=np.int32, order="F")
     words = [rows[f"{name}{i}"].to_numpy() for i in range(packing.number)]
@@ -376,7 +376,7 @@ def _together(columns: dict[str, Any], names: Sequence[str]) -> Any:
     return found
 
 
-def _added(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:
+def _added_loss(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:
     """Return the loss that the next level adds to a record of the column on average."""
     fine, coarse = (hierarchy.shares[each][hierarchy.codes[each]] for each in (level, level + 1))
     return float(marginal @ (coarse - fine)) / max(int(marginal.sum()), 1)

@@ -89,16 +89,16 @@ class Engine(Protocol):
     def forget(self, kept: Stored) -> None:
         """Remove what :meth:`keep` stored, which nobody will look at again."""
 
-    def numbered(self, expression: TableQuery) -> TableQuery:
+    def number_records(self, expression: TableQuery) -> TableQuery:
         """Return the records with a column :data:`ROW` of distinct numbers that stay the same at a second look."""
 
     def sha256(self, hexadecimal: Value) -> Value:
         """Return the SHA-256 digest of bytes; both are written in hexadecimal, the digest in lower case."""
 
-    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
+    def translate_values(self, column: Value, values: pa.Array, numbers: pa.Array) -> Value | None:
         """Return the number beside the value of a column, null where there is none; None where a join is better."""
 
-    def labelled(self, code: Value, labels: pa.Array) -> Value:
+    def look_labels_up(self, code: Value, labels: pa.Array) -> Value:
         """Return the label with the number ``code``, of a few; null may be one of them."""
 
     def write_csv(self, expression: TableQuery, path: Path) -> None:
@@ -134,7 +134,7 @@ def quiet(subject: str, *, error: type[ShoalError] = DataError) -> Iterator[None
         _asking.reset(asking)
 
 
-def fetched(table: Table, expression: TableQuery) -> pa.Table:
+def compute(table: Table, expression: TableQuery) -> pa.Table:
     """Compute a (small) expression on the engine of a table, which messages name."""
     with quiet(table.source.name):
         return table.engine.fetch(expression)
@@ -142,7 +142,7 @@ def fetched(table: Table, expression: TableQuery) -> pa.Table:
 
 def figures(table: Table, expression: TableQuery) -> dict[str, Any]:
     """Compute an expression of one row on the engine of a table."""
-    (row,) = fetched(table, expression).to_pylist()
+    (row,) = compute(table, expression).to_pylist()
     return dict(row)
 
 
@@ -176,7 +176,7 @@ def _lack(raised: Exception) -> tuple[str, str | None] | None:
         return "a Spark executor died, and records that it had stored were lost with it", "try again"
     if kind == "OutOfMemoryException" or isinstance(raised, MemoryError) or "OutOfMemoryError" in text:
         return "there is not enough memory", "raise the limit, for example SHOAL_MEMORY=8GB"
-    said = _said(text, _MACHINE)
+    said = _find_phrase(text, _MACHINE)
     return None if said is None else (said, None)
 
 
@@ -187,7 +187,7 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
         return "the connection to the database was lost", "is the server running? Try again when it is"
     if isinstance(raised, PermissionError) or "Permission denied" in text:
         return "permission denied", None
-    if (said := _said(text, _SYSTEM)) is not None:
+    if (said := _find_phrase(text, _SYSTEM)) is not None:
         return said, None
     if "ModuleNotFoundError: No module named" in text:
         return (
@@ -202,7 +202,7 @@ def _explain(raised: Exception) -> tuple[str, str | None]:
     return f"the engine failed ({kind})", None
 
 
-def _said(text: str, phrases: Sequence[str]) -> str | None:
+def _find_phrase(text: str, phrases: Sequence[str]) -> str | None:
     """Return a sentence with the first phrase of the system that is in a text."""
     return next((f"the operating system reports: {phrase.lower()}" for phrase in phrases if phrase in text), None)
 
@@ -249,7 +249,7 @@ def _without_case(name: str) -> str:
     return "".join(capitals).lower()
 
 
-def named(columns: Mapping[str, Value]) -> list[Value]:
+def name_values(columns: Mapping[str, Value]) -> list[Value]:
     """Return values under names of users, which are no arguments: a column may be called `self`."""
     return [value.name(name) for name, value in columns.items()]
 

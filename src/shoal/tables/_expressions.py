@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.tables._types import BOOLEAN, DATE, INTEGER, NUMBER, STRING, UNKNOWN, Type, written
+from shoal.tables._types import BOOLEAN, DATE, INTEGER, NUMBER, STRING, UNKNOWN, Type, type_name
 
 if TYPE_CHECKING:
     from shoal.tables._relations import TableQuery
@@ -23,7 +23,7 @@ Placed = Callable[["Field"], str]
 _BLANKS = " \t\n\r\v\f"
 
 
-def quoted(name: str, dialect: Dialect = "duckdb") -> str:
+def quote_identifier(name: str, dialect: Dialect = "duckdb") -> str:
     """Return a name as an identifier."""
     return '"' + name.replace('"', '""') + '"' if dialect == "duckdb" else "`" + name.replace("`", "``") + "`"
 
@@ -63,10 +63,10 @@ class Value:
     # -- logic and comparisons
 
     def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return _joined(BOOLEAN, "=", self, other)
+        return _combine(BOOLEAN, "=", self, other)
 
     def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return _joined(BOOLEAN, "<>", self, other)
+        return _combine(BOOLEAN, "<>", self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -74,29 +74,29 @@ class Value:
         raise TypeError("an expression is neither true nor false before an engine computes it")
 
     def __lt__(self, other: object) -> Value:
-        return _joined(BOOLEAN, "<", self, other)
+        return _combine(BOOLEAN, "<", self, other)
 
     def __le__(self, other: object) -> Value:
-        return _joined(BOOLEAN, "<=", self, other)
+        return _combine(BOOLEAN, "<=", self, other)
 
     def __gt__(self, other: object) -> Value:
-        return _joined(BOOLEAN, ">", self, other)
+        return _combine(BOOLEAN, ">", self, other)
 
     def __ge__(self, other: object) -> Value:
-        return _joined(BOOLEAN, ">=", self, other)
+        return _combine(BOOLEAN, ">=", self, other)
 
     def __and__(self, other: object) -> Value:
-        return _joined(self._kind, "AND" if self._kind.is_boolean() else "&", self, other)
+        return _combine(self._kind, "AND" if self._kind.is_boolean() else "&", self, other)
 
     def __or__(self, other: object) -> Value:
-        return _joined(BOOLEAN, "OR", self, other)
+        return _combine(BOOLEAN, "OR", self, other)
 
     def __invert__(self) -> Value:
         return Value(BOOLEAN, lambda _, one: f"(NOT {one})", self)
 
     def identical_to(self, other: object) -> Value:
         """Return whether two values are equal, or both missing."""
-        return _joined(BOOLEAN, "IS NOT DISTINCT FROM", self, other)
+        return _combine(BOOLEAN, "IS NOT DISTINCT FROM", self, other)
 
     def isnull(self) -> Value:
         """Return whether there is no value."""
@@ -128,29 +128,29 @@ class Value:
     def __add__(self, other: object) -> Value:
         right = literal(other)
         if self._kind.is_string():
-            return _joined(STRING, "||", self, right)
-        return _joined(_wider(self, right), "+", self, right)
+            return _combine(STRING, "||", self, right)
+        return _combine(_wider(self, right), "+", self, right)
 
     def __radd__(self, other: object) -> Value:
         return literal(other) + self
 
     def __sub__(self, other: object) -> Value:
-        return _joined(_wider(self, literal(other)), "-", self, other)
+        return _combine(_wider(self, literal(other)), "-", self, other)
 
     def __rsub__(self, other: object) -> Value:
         return literal(other) - self
 
     def __mul__(self, other: object) -> Value:
-        return _joined(_wider(self, literal(other)), "*", self, other)
+        return _combine(_wider(self, literal(other)), "*", self, other)
 
     def __truediv__(self, other: object) -> Value:
-        return _joined(NUMBER, "/", self, other)
+        return _combine(NUMBER, "/", self, other)
 
     def __rtruediv__(self, other: object) -> Value:
         return literal(other) / self
 
     def __mod__(self, other: object) -> Value:
-        return _joined(_wider(self, literal(other)), "%", self, other)
+        return _combine(_wider(self, literal(other)), "%", self, other)
 
     def __rshift__(self, other: object) -> Value:
         return _by_dialect(INTEGER, "({} >> {})", "SHIFTRIGHT({}, {})", self, other)
@@ -207,7 +207,7 @@ class Value:
         wanted = kind if isinstance(kind, Type) else Type(kind)
         if wanted == self._kind:
             return Value(self._kind, self._write, *self._parts)
-        return Value(wanted, lambda dialect, one: f"{word}({one} AS {written(dialect, wanted)})", self)
+        return Value(wanted, lambda dialect, one: f"{word}({one} AS {type_name(dialect, wanted)})", self)
 
     def strip(self) -> Value:
         """Return a text without blanks around it."""
@@ -265,7 +265,7 @@ class Value:
 
     def member(self, name: str, kind: Type) -> Value:
         """Return a member of a structure."""
-        return Value(kind, lambda dialect, one: f"{one}.{quoted(name, dialect)}", self)
+        return Value(kind, lambda dialect, one: f"{one}.{quote_identifier(name, dialect)}", self)
 
     # -- figures
 
@@ -364,7 +364,7 @@ def literal(value: object, kind: str | None = None) -> Value:
             return literal(float(value))
         return Value(
             known or INTEGER,
-            lambda dialect: f"{value:d}" if plain else f"CAST({value:d} AS {written(dialect, known or INTEGER)})",
+            lambda dialect: f"{value:d}" if plain else f"CAST({value:d} AS {type_name(dialect, known or INTEGER)})",
         )
     if isinstance(value, float):
         return Value(NUMBER, lambda dialect: _number(value, dialect))
@@ -399,7 +399,7 @@ def _by_dialect(kind: Type, duckdb: str, spark: str, *arguments: object) -> Valu
     return Value(kind, lambda dialect, *texts: forms[dialect].format(*texts), *map(literal, arguments))
 
 
-def _joined(kind: Type, sign: str, left: object, right: object) -> Value:
+def _combine(kind: Type, sign: str, left: object, right: object) -> Value:
     return Value(kind, lambda _, one, other: f"({one} {sign} {other})", literal(left), literal(right))
 
 
@@ -501,7 +501,7 @@ def struct(**members: object) -> Value:
     """Return a structure."""
 
     def write(dialect: Dialect, *texts: str) -> str:
-        names = [quoted(name, dialect) for name in members]
+        names = [quote_identifier(name, dialect) for name in members]
         if dialect == "duckdb":
             return f"{{{', '.join(f'{name}: {text}' for name, text in zip(names, texts, strict=True))}}}"
         return f"STRUCT({', '.join(f'{text} AS {name}' for name, text in zip(names, texts, strict=True))})"

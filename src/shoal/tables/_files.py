@@ -24,7 +24,7 @@ import pyarrow as pa
 from shoal.errors import DataError, ParameterError
 from shoal.schema import Schema
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._engine import fetched
+from shoal.tables._engine import compute
 from shoal.tables._table import Table, load_schema
 from shoal.tables.formats import FORMATS, Format, Options, existing, files, open_csv, unreadable
 from shoal.writing import Scratch, is_usable_name
@@ -88,8 +88,8 @@ def read(
         If the records do not fit the schema.
     """
     options = Options(table=table, delimiter=delimiter, encoding=encoding, decimal=decimal, skip_bad_rows=skip_bad_rows)
-    found = _fetched(source, options) if elsewhere(source) else _read(source, options)
-    if not len(fetched(found, found.expression.limit(1))):
+    found = _read_copy(source, options) if elsewhere(source) else _read(source, options)
+    if not len(compute(found, found.expression.limit(1))):
         raise DataError(f"{found.source.name} has no records.")
     return found if schema is None else found.with_schema(load_schema(schema))
 
@@ -110,7 +110,7 @@ def reread_csv(path: Path) -> pa.Table:
     return records
 
 
-def _fetched(source: str, options: Options) -> Table:
+def _read_copy(source: str, options: Options) -> Table:
     """Read a copy of what is elsewhere, which is kept as long as the engine that reads it."""
     scratch = Scratch()
     try:
@@ -127,7 +127,7 @@ def _read(source: Any, options: Options) -> Table:
     if isinstance(source, str | Path) and not is_usable_name(source):
         raise DataError("the name of the file to read is not UTF-8 text.", hint="give the file another name")
     reader = _reader(source)
-    for option in options.given:
+    for option in options.given_names:
         if option not in reader.options:
             raise ParameterError(f"`{option}` of `read` applies only to {_users(option)}.")
     try:
@@ -173,7 +173,7 @@ def readable(*, uploaded: bool = False) -> str:
     >>> readable(uploaded=True).split(", ")[:3]
     ['.csv', '.tsv', '.tab']
     """
-    listed = ", ".join(each.listed for each in files() if each.endings and (each.uploaded or not uploaded))
+    listed = ", ".join(each.endings_text for each in files() if each.endings and (each.uploaded or not uploaded))
     first, _, last = listed.rpartition(", ")
     return f"{first} and {last}"
 
@@ -242,7 +242,7 @@ def write(
     writer = _writer(destination, format)
     writer = writer if like is None else writer.like(Path(like))
     writer = writer.spreadsheet_safe() if spreadsheet_safe else writer
-    writer = writer.described(description, labels or {}) if description else writer
+    writer = writer.with_description(description, labels or {}) if description else writer
     writer.write(table, destination, name=name, overwrite=overwrite)
 
 
@@ -366,7 +366,7 @@ def _from_web(parts: SplitResult, folder: Path) -> Path:
             if answer.headers.get_content_type() == "text/html":
                 raise DataError(f"{shown} is a web page, not a file.", hint="give the address of the file itself")
             length = answer.headers.get("Content-Length")
-            size = _copied(answer, path, shown)
+            size = _copy_stream(answer, path, shown)
             if length is not None and length.isdigit() and size != int(length):
                 raise DataError(
                     f"the download of {shown} stopped after {size:,} of {int(length):,} bytes.", hint="try again"
@@ -408,7 +408,7 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
         target = folder / base_name(parts.path)
         if found.type is fs.FileType.File:
             with store.open_input_stream(place) as stream:
-                _copied(stream, target, shown)
+                _copy_stream(stream, target, shown)
             return target if target.suffix else _with_ending(target)
         left = _MOST
         for each in store.get_file_info(fs.FileSelector(place, recursive=True)):
@@ -416,7 +416,7 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
             if each.type is fs.FileType.File and each.path.endswith(".parquet") and ".." not in inner.parts:
                 (target / inner).parent.mkdir(parents=True, exist_ok=True)
                 with store.open_input_stream(each.path) as stream:
-                    left -= _copied(stream, target / inner, shown, most=left)
+                    left -= _copy_stream(stream, target / inner, shown, most=left)
         target.mkdir(exist_ok=True)
         return target
 
@@ -424,7 +424,7 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
 # -- all
 
 
-def _copied(stream: IO[bytes], path: Path, shown: str, *, most: int = _MOST) -> int:
+def _copy_stream(stream: IO[bytes], path: Path, shown: str, *, most: int = _MOST) -> int:
     """Copy a stream into a file and return its length."""
     size = 0
     read: Callable[[int], bytes] = stream.read

@@ -75,7 +75,7 @@ class Holders:
         found[persons] = homes
         return replace(self, homes=found)
 
-    def grouped(self, labels: Labels) -> tuple[Counts, Counts]:
+    def group_pairs(self, labels: Labels) -> tuple[Counts, Counts]:
         """Return the distinct pairs of class and person, given the class of every tuple; negative is no class."""
         owners = labels[self.tuples].astype(np.int64)
         keys = distinct(owners[owners >= 0] * self.number + self.persons[owners >= 0])
@@ -83,12 +83,12 @@ class Holders:
 
     def crowds(self, labels: Labels, number: int) -> Counts:
         """Return the number of persons of every class."""
-        owners, persons = self.grouped(labels)
-        return tallied(owners, None if self.times is None else self.times[persons], number)
+        owners, persons = self.group_pairs(labels)
+        return count_places(owners, None if self.times is None else self.times[persons], number)
 
     def present(self, labels: Labels) -> int:
         """Return the number of persons who have a record in any class."""
-        persons = distinct(self.grouped(labels)[1])
+        persons = distinct(self.group_pairs(labels)[1])
         return len(persons) if self.times is None else int(self.times[persons].sum())
 
     def sharing(self, labels: Labels) -> Counts:
@@ -112,7 +112,7 @@ class Holders:
         keys, voters = np.unique(owners[chosen] * self.number + self.persons[chosen], return_inverse=True)
         records = np.bincount(voters, weights=self.counts[chosen], minlength=len(keys)).astype(np.int64)
         times = None if self.times is None else self.times[keys % max(self.number, 1)]
-        persons = tallied(keys // max(self.number, 1), times, number)
+        persons = count_places(keys // max(self.number, 1), times, number)
         unit = math.lcm(*np.unique(records).tolist())
         return Ballot(
             persons=persons,
@@ -175,11 +175,11 @@ def same_records(classes: Counts, persons: Counts, counts: Counts, number: int, 
             continue
         rows = keys[starts[those][:, None] + np.arange(width)].view(f"V{keys.itemsize * width}").ravel()
         _, places = np.unique(rows, return_inverse=True)
-        found[those] = tallied(places, weights)[places]
+        found[those] = count_places(places, weights)[places]
     return found
 
 
-def tallied(places: Labels, weights: Counts | None = None, number: int = 0) -> Counts:
+def count_places(places: Labels, weights: Counts | None = None, number: int = 0) -> Counts:
     """Return how often every place occurs, each time with its weight; sums below 2^53 are exact."""
     return np.bincount(places, weights=weights, minlength=number).astype(np.int64)
 

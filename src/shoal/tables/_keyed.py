@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.exact import fraction
-from shoal.tables._engine import OURS, ROW, Engine, key, named, quiet, text_of
+from shoal.tables._engine import OURS, ROW, Engine, key, name_values, quiet, text_of
 from shoal.tables._expressions import Value, function, row_number
 from shoal.tables._relations import TableQuery
-from shoal.tables._table import Table, numbered
+from shoal.tables._table import Table, number_records
 from shoal.tables._types import STRING
 
 _BLOCK = 64  # bytes in a block of SHA-256
@@ -32,7 +32,7 @@ def pseudonyms(table: Table, records: TableQuery, chosen: list[str], key: bytes 
         return records
     records = records.cross_join(table.engine.stage(hmac_pads(key)))
     digests = {name: keyed_digest(table.engine, text_of(records[name]), records) for name in names}
-    return records.mutate(*named(digests))
+    return records.mutate(*name_values(digests))
 
 
 def keyed_digest(engine: Engine, text: Value, pads: TableQuery) -> Value:
@@ -72,14 +72,15 @@ def bernoulli(table: Table, probability: float | Fraction, key: bytes) -> Table:
     -----------
     SHA-256 with a secret prefix is a pseudorandom function; ``key`` is fresh from ``os.urandom``, used for one sample
     and then forgotten. Records have distinct numbers that do not change between two looks at the table (see
-    :func:`~shoal.tables.numbered`): the table may be counted first and released later, and both see the same sample.
+    :func:`~shoal.tables.number_records`): the table may be counted first and released later, and both see the
+    same sample.
     The numbers are those of the records' places in the source, so the same key keeps other people if the source is
     put into another order; this is why a key must not be used twice.
     """
     if not 0 <= probability <= 1:
         raise ParameterError(f"`probability` of `bernoulli` must be in [0, 1]; got {probability}.")
     check_sampling_key(key, "bernoulli")
-    table = numbered(table)
+    table = number_records(table)
     threshold = sampling_threshold(probability)
     if threshold == 1 << 64:
         return table
@@ -145,7 +146,7 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
     if isinstance(records, bool) or not isinstance(records, int) or records < 1:
         raise ParameterError(f"`records` of `at_most` must be an integer of at least 1; got {records!r}.")
     check_sampling_key(secret, "at_most")
-    table = numbered(table)
+    table = number_records(table)
     with quiet(table.source.name):
         drawn, digest = _digests(table, secret)
         place = row_number().over(group_by=key(drawn[person]), order_by=digest)

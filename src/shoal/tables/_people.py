@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from shoal.errors import DataError
 from shoal.kernels import Counts, Mask
 from shoal.schema import PersonsAnswer, Role, person_key, topic, words
-from shoal.tables._engine import OURS, fetched, figures, key, quiet
+from shoal.tables._engine import OURS, compute, figures, key, quiet
 from shoal.tables._expressions import Value
 from shoal.tables._holders import Holders
 from shoal.tables._relations import TableQuery
@@ -144,7 +144,7 @@ class Profiles:
             return replace(table, expression=records.semi_join(chosen, key(records[self.column]) == chosen["whose"]))
 
 
-def profiled(table: Table, records: TableQuery, counts: Counts, column: str, home: str | None = None) -> Profiles:
+def find_profiles(table: Table, records: TableQuery, counts: Counts, column: str, home: str | None = None) -> Profiles:
     """Let the executors find the different profiles of the values of a column, and how many values have each.
 
     ``records`` are those of the table with the number of their tuple, :data:`PLACE`, and ``counts`` the records of
@@ -160,8 +160,8 @@ def profiled(table: Table, records: TableQuery, counts: Counts, column: str, hom
     rows = records.select(**{name: key(records[each]) for name, each in names.items()}, place=records[PLACE])
     counted = rows.group_by([*names, "place"]).aggregate(records=rows.count())
     pair = counted["records"] * len(counts) + counted["place"]
-    persons = gathered(counted.mutate(pair=pair), [*names], "pair")
-    times, lists = kinds(table, persons if home is None else gathered(persons, ["home"], "pairs"))
+    persons = gather_values(counted.mutate(pair=pair), [*names], "pair")
+    times, lists = kinds(table, persons if home is None else gather_values(persons, ["home"], "pairs"))
     homes: Counts | None = None
     if home is not None:
         homes = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
@@ -175,7 +175,7 @@ def profiled(table: Table, records: TableQuery, counts: Counts, column: str, hom
     return Profiles(holders=holders, persons=persons, pairs=lists, column=column)
 
 
-def gathered(rows: TableQuery, by: Sequence[str], name: str) -> TableQuery:
+def gather_values(rows: TableQuery, by: Sequence[str], name: str) -> TableQuery:
     """Return the values of a column that belong together, in ascending order, as ``pairs``."""
     found = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
     return found.mutate(pairs=found["pairs"].sort())
@@ -183,7 +183,7 @@ def gathered(rows: TableQuery, by: Sequence[str], name: str) -> TableQuery:
 
 def kinds(table: Table, rows: TableQuery) -> tuple[Counts, pa.Array]:
     """Return how many rows have the same ``pairs``, and these, from the engine of a table."""
-    found = fetched(table, rows.group_by("pairs").aggregate(times=rows.count()))
+    found = compute(table, rows.group_by("pairs").aggregate(times=rows.count()))
     lists = found["pairs"].combine_chunks()
     lists = lists if isinstance(lists, pa.Array) else pa.concat_arrays(lists.chunks)
     return found["times"].to_numpy().astype(np.int64), lists
@@ -218,8 +218,8 @@ def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
     held = held.mutate(crowd=held.count().over(group_by="own"))
     classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
     alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
-    found = fetched(table, alike.order_by(["records", "persons"]))
-    lists = gathered(held.mutate(pair=_text([held["own"], held["records"]])), ["who"], "pair")
+    found = compute(table, alike.order_by(["records", "persons"]))
+    lists = gather_values(held.mutate(pair=_text([held["own"], held["records"]])), ["who"], "pair")
     profiles = lists.group_by("pairs").aggregate(persons=lists.count())
     alone = figures(table, profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum()))["alone"]
     return CrowdCounts(

@@ -54,7 +54,7 @@ def _together(table: Table, records: int) -> Iterator[list[str]]:
 def _profiles(table: Table, names: Sequence[str], records: int, date_format: str | None) -> dict[str, ColumnProfile]:
     kind = _kind(table.expression[names[0]].type())
     if kind == "other":  # lists and structures: not every engine can group them
-        return _counted(table, names, records)
+        return _profile_by_counts(table, names, records)
     decimal = table.source.detail("decimal")
     texts = _texts(table, names)
     alike: dict[Reading, list[str]] = {}
@@ -66,7 +66,7 @@ def _profiles(table: Table, names: Sequence[str], records: int, date_format: str
         written[name] = guess
         alike.setdefault(guess.value, []).append(name)
         if guess.value.missing_values:
-            texts[name] = {text: times for text, times in texts[name].items() if _kept(text, guess.value, kind)}
+            texts[name] = {text: times for text, times in texts[name].items() if _is_value(text, guess.value, kind)}
     found = {}
     for reading, columns in alike.items():
         rows = _rows(table, columns, kind, reading, decimal)
@@ -102,7 +102,7 @@ def values_of_column(table: Table, name: str, missing: tuple[str, ...]) -> Table
     return _values(table, [name], missing)
 
 
-def _kept(text: str, written: Reading, kind: str) -> bool:
+def _is_value(text: str, written: Reading, kind: str) -> bool:
     if kind == "text":
         return text.strip() not in written.missing_values
     return float(text) not in map(float, written.missing_values)
@@ -241,7 +241,7 @@ def _lengths(
     }
 
 
-def _counted(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
+def _profile_by_counts(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
     asked = {f"column {place}": table.expression[name].count() for place, name in enumerate(names)}
     row = table.engine.fetch(table.expression.aggregate(**asked)).to_pylist()[0]
     # nothing better is known without comparing values: all differ

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shoal.tables._expressions import Dialect, Field, Ordering, Value, ascending, count_rows, quoted
+from shoal.tables._expressions import Dialect, Field, Ordering, Value, ascending, count_rows, quote_identifier
 from shoal.tables._types import Type
 
 
@@ -222,18 +222,18 @@ class Join(TableQuery):
     def body(self, dialect: Dialect, sources: Sequence[str]) -> str:
         left, right = self.parents
 
-        def placed(field: Field) -> str:
+        def place_field(field: Field) -> str:
             side = "r" if field.query is right else "l"
-            return f"{side}.{quoted(field.column, dialect)}"
+            return f"{side}.{quote_identifier(field.column, dialect)}"
 
         def column(name: str) -> str:
             side = "l" if name in left.schema() else "r"
-            return f"{side}.{quoted(name, dialect)}"
+            return f"{side}.{quote_identifier(name, dialect)}"
 
         same = [
-            f"l.{quoted(each, dialect)} = r.{quoted(each, dialect)}"
+            f"l.{quote_identifier(each, dialect)} = r.{quote_identifier(each, dialect)}"
             if isinstance(each, str)
-            else each.sql(dialect, placed)
+            else each.sql(dialect, place_field)
             for each in self.on
         ]
         how = "LEFT SEMI JOIN" if (self.how, dialect) == ("SEMI JOIN", "spark") else self.how
@@ -243,12 +243,12 @@ class Join(TableQuery):
 
 
 def _plain(dialect: Dialect) -> Any:
-    return lambda field: f"t.{quoted(field.column, dialect)}"
+    return lambda field: f"t.{quote_identifier(field.column, dialect)}"
 
 
 def _columns(values: Mapping[str, Value], dialect: Dialect) -> str:
     return ", ".join(
-        f"{value.sql(dialect, _plain(dialect))} AS {quoted(name, dialect)}" for name, value in values.items()
+        f"{value.sql(dialect, _plain(dialect))} AS {quote_identifier(name, dialect)}" for name, value in values.items()
     )
 
 

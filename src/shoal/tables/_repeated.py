@@ -23,7 +23,7 @@ _GROUP = 1 << 20  # records of a row group: what memory holds at a time
 Part = tuple[pa.RecordBatch, Counts]
 
 
-def repeated(counted: TableQuery) -> TableQuery:
+def repeat_records(counted: TableQuery) -> TableQuery:
     """Return every record as often as its column :data:`COPIES` says."""
     names = [name for name in counted.columns if name != COPIES]
     # a list of all copies of one record might not fit in memory
@@ -51,7 +51,7 @@ def repeat(table: Table, rows: pa.Table, counts: Counts) -> Table:
     numbered = counted.append_column(_ORDER, pa.array(np.arange(len(rows), dtype=np.int64)))
     with quiet(table.source.name):
         staged = table.engine.stage(numbered)
-        expression = repeated(staged.order_by(_ORDER).select(*rows.column_names, COPIES))
+        expression = repeat_records(staged.order_by(_ORDER).select(*rows.column_names, COPIES))
     return replace(table, expression=expression, schema=None, left_out=0)
 
 
@@ -80,13 +80,13 @@ def write_repeated(reader: pa.RecordBatchReader, path: Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(each.name, _stored(each.type)) for each in reader.schema if each.name != COPIES])
+    schema = pa.schema([(each.name, _storage_type(each.type)) for each in reader.schema if each.name != COPIES])
     with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as file:
         for parts in _groups(reader):
-            file.write_table(_copied(parts, schema), row_group_size=_GROUP)
+            file.write_table(_copy_parts(parts, schema), row_group_size=_GROUP)
 
 
-def _stored(kind: pa.DataType) -> pa.DataType:
+def _storage_type(kind: pa.DataType) -> pa.DataType:
     return pa.dictionary(pa.int32(), kind) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else kind
 
 
@@ -116,7 +116,7 @@ def _groups(reader: pa.RecordBatchReader) -> Iterator[list[Part]]:
         yield waiting
 
 
-def _copied(parts: list[Part], schema: pa.Schema) -> pa.Table:
+def _copy_parts(parts: list[Part], schema: pa.Schema) -> pa.Table:
     rows = pa.Table.from_batches([batch for batch, _ in parts]).combine_chunks()
     copies = np.concatenate([times for _, times in parts])
     places = pa.array(np.repeat(np.arange(len(copies), dtype=np.int32), copies))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from shoal.schema import ColumnProfile
-from shoal.tables._conform import number_of, rounded
+from shoal.tables._conform import number_of, round_to_step
 from shoal.tables._engine import figures, quiet
 from shoal.tables._profile import values_of_column
 from shoal.tables._table import Table
@@ -67,7 +67,7 @@ def _share_alone(table: Table, profile: ColumnProfile, step: float) -> float:
         number = number_of(
             number, decimal=read.decimal or table.source.detail("decimal"), thousands=read.thousands
         ).value
-    multiples = values.select(multiple=rounded(number.cast("float64"), step), times=values.times)
+    multiples = values.select(multiple=round_to_step(number.cast("float64"), step), times=values.times)
     multiples = multiples.filter(multiples.multiple.notnull())
     counted = multiples.group_by("multiple").aggregate(times=multiples.times.sum())
     with quiet(table.source.name):

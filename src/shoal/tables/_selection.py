@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import FilterError, SchemaError
 from shoal.schema import Attribute, Kind
-from shoal.tables._engine import fetched, quiet
+from shoal.tables._engine import compute, quiet
 from shoal.tables._expressions import Value, literal
 from shoal.tables._relations import TableQuery
 
@@ -56,7 +56,7 @@ def filter_text(where: Filter, kinds: Callable[[], Mapping[str, Kind]]) -> str |
     """
     if where is None or isinstance(where, str):
         return where
-    return _said(_bound(where, kinds).op(), negated=False)
+    return _condition_text(_bound(where, kinds).op(), negated=False)
 
 
 def _bound(where: Any, kinds: Callable[[], Mapping[str, Kind]]) -> ir.Value:
@@ -75,7 +75,7 @@ def _bound(where: Any, kinds: Callable[[], Mapping[str, Kind]]) -> ir.Value:
     return found
 
 
-def _said(node: Any, *, negated: bool) -> str:
+def _condition_text(node: Any, *, negated: bool) -> str:
     """Return where an expression is true; negated, where it is false."""
     import ibis.expr.operations as ops
 
@@ -88,12 +88,14 @@ def _said(node: Any, *, negated: bool) -> str:
         ops.GreaterEqual: ">=",
     }
     if isinstance(node, ops.Not):
-        return _said(node.arg, negated=not negated)
+        return _condition_text(node.arg, negated=not negated)
     if isinstance(node, ops.And | ops.Or):
         word = "and" if isinstance(node, ops.And) != negated else "or"
-        return f"({_said(node.left, negated=negated)}) {word} ({_said(node.right, negated=negated)})"
+        return (
+            f"({_condition_text(node.left, negated=negated)}) {word} ({_condition_text(node.right, negated=negated)})"
+        )
     if type(node) in signs:
-        return _compared(node.left, signs[type(node)], node.right, negated=negated)
+        return _comparison_text(node.left, signs[type(node)], node.right, negated=negated)
     if isinstance(node, ops.IsNull | ops.NotNull):
         missing = isinstance(node, ops.IsNull) != negated
         return f"{_column(node.arg)} is {'' if missing else 'not '}missing"
@@ -106,7 +108,7 @@ def _said(node: Any, *, negated: bool) -> str:
     raise _unknown(node)
 
 
-def _compared(left: Any, sign: str, right: Any, *, negated: bool) -> str:
+def _comparison_text(left: Any, sign: str, right: Any, *, negated: bool) -> str:
     import ibis.expr.operations as ops
 
     if isinstance(left, ops.Literal):
@@ -210,7 +212,7 @@ class RecordStore:
         """
         keys = [self._names[name] for name in names]
         grouped = self._records.group_by(keys).aggregate(n=self._records.count()).limit(most + 1)
-        rows = self._fetched(grouped)
+        rows = self._compute(grouped)
         if rows.num_rows > most:
             return None
         return {name: rows[key] for name, key in zip(names, keys, strict=True)}, rows["n"]
@@ -240,7 +242,7 @@ class RecordStore:
         self, where: Selection | None, name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]
     ) -> list[int]:
         """Return how many records lie at each unit in ``bounds``; see :meth:`total`."""
-        found = self._counted(self._units(where, name, origin, step, bounds), "unit")
+        found = self._count_by(self._units(where, name, origin, step, bounds), "unit")
         return [found.get(unit, 0) for unit in range(bounds[0], bounds[1] + 1)]
 
     def tally_between(self, where: Selection | None, name: str, edges: Sequence[float]) -> list[int]:
@@ -248,13 +250,13 @@ class RecordStore:
         records = self._where(where)
         column: Any = records[self._names[name]]
         places = column.bucket([float(edge) for edge in edges])
-        found = self._counted(records.select(place=places), "place")
+        found = self._count_by(records.select(place=places), "place")
         return [found.get(place, 0) for place in range(len(edges) - 1)]
 
     def tally_texts(self, where: Selection | None, name: str, values: Sequence[str | None]) -> list[int]:
         """Return how many records have each value."""
         records = self._where(where)
-        found = self._counted(records.select(value=records[self._names[name]]), "value")
+        found = self._count_by(records.select(value=records[self._names[name]]), "value")
         return [found.get(value, 0) for value in values]
 
     def value_of(self, identifier: str, person: str, name: str) -> str | float | None:
@@ -264,15 +266,15 @@ class RecordStore:
         row = self._row(records.aggregate(n=records.count(), value=column.min()))
         return row["value"] if row["n"] == 1 else None
 
-    def _fetched(self, expression: TableQuery) -> pa.Table:
+    def _compute(self, expression: TableQuery) -> pa.Table:
         with self._lock:
-            return fetched(self._table, expression)
+            return compute(self._table, expression)
 
     def _row(self, expression: TableQuery) -> dict[str, Any]:
-        return dict(self._fetched(expression).to_pylist()[0])
+        return dict(self._compute(expression).to_pylist()[0])
 
-    def _counted(self, records: TableQuery, name: str) -> dict[Any, int]:
-        rows = self._fetched(records.group_by(name).aggregate(n=records.count()))
+    def _count_by(self, records: TableQuery, name: str) -> dict[Any, int]:
+        rows = self._compute(records.group_by(name).aggregate(n=records.count()))
         return dict(zip(rows[name].to_pylist(), rows["n"].to_pylist(), strict=True))
 
     def _units(

@@ -29,7 +29,7 @@ from shoal.tables._engine import quiet, sorted_by_values
 from shoal.tables._files import reread, write
 from shoal.tables._spark import SparkEngine
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._formulas import note_formulas
+from shoal.tables.formats import note_formulas
 from shoal.writing import digest
 
 Look = Callable[[str], Mapping[str, Any]]
@@ -110,11 +110,11 @@ class Executors:
                     hint="write to a folder that the driver and all executors share under one path, such as a mounted "
                     "NFS, HDFS or S3 one",
                 )
-            known = _named(path, made or [_written(attempts, [frame.limit(0).toArrow()])], attempts)
+            known = _name_files(path, made or [_write_groups(attempts, [frame.limit(0).toArrow()])], attempts)
             if csv:
                 note_formulas(table, path.with_suffix(".csv").name)
                 copies = self.each(_write_csv, [path.parent / name for name in known])
-                known |= _named(path.with_suffix(".csv"), copies, attempts)
+                known |= _name_files(path.with_suffix(".csv"), copies, attempts)
         return known
 
     def open(self, path: Path) -> Table:
@@ -171,7 +171,7 @@ def part_name(number: int, suffix: str) -> str:
     return f"part-{number:05d}{suffix}"
 
 
-def scanned(path: Path) -> str:
+def scan_path(path: Path) -> str:
     """Return the name, inside its folder, under which DuckDB finds a released table: of a file, or of its parts."""
     return f"{path.name}/*.parquet" if path.is_dir() else path.name
 
@@ -188,7 +188,7 @@ def _attempts(parent: Path) -> Iterator[tuple[Path, str]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _named(folder: Path, made: Sequence[Mapping[str, Any]], attempts: Path) -> dict[str, Digest]:
+def _name_files(folder: Path, made: Sequence[Mapping[str, Any]], attempts: Path) -> dict[str, Digest]:
     """Give the files that were reported their names in ``folder``; return what is known of them."""
     folder.mkdir(exist_ok=True)
     known = {}
@@ -220,14 +220,14 @@ def _write_part(folder: str, token: str, batches: Iterator[pa.RecordBatch]) -> M
     context = TaskContext.get()
     task = 0 if context is None else context.partitionId()
     attempts = Path(folder)
-    if not _shared(attempts, token):
+    if not _is_shared(attempts, token):
         return {"task": task, "unshared": True}
     groups = _groups(batches)
     first = next(groups, None)
-    return None if first is None else {**_written(attempts, chain([first], groups)), "task": task}
+    return None if first is None else {**_write_groups(attempts, chain([first], groups)), "task": task}
 
 
-def _shared(attempts: Path, token: str) -> bool:
+def _is_shared(attempts: Path, token: str) -> bool:
     """Return whether a folder is the driver's, not one of the same name."""
     with suppress(OSError):
         return (attempts / _TOKEN).read_text(encoding="ascii") == token
@@ -248,7 +248,7 @@ def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _written(folder: Path, groups: Iterable[pa.Table]) -> dict[str, Any]:
+def _write_groups(folder: Path, groups: Iterable[pa.Table]) -> dict[str, Any]:
     """Write groups of rows into one file and flush it to the disk."""
     path = folder / f"{secrets.token_hex(16)}.parquet"
     writer: pq.ParquetWriter | None = None
@@ -262,10 +262,10 @@ def _written(folder: Path, groups: Iterable[pa.Table]) -> dict[str, Any]:
     finally:
         if writer is not None:
             writer.close()
-    return _reported(path)
+    return _flush_and_fingerprint(path)
 
 
-def _reported(path: Path) -> dict[str, Any]:
+def _flush_and_fingerprint(path: Path) -> dict[str, Any]:
     """Flush a file to the disk, and return its name and fingerprint."""
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
@@ -284,4 +284,4 @@ def _write_csv(part: str) -> Mapping[str, Any]:
     path = Path(part)
     made = path.parents[1] / _ATTEMPTS / f"{secrets.token_hex(16)}.csv"
     write(reread(path), made)
-    return _reported(made)
+    return _flush_and_fingerprint(made)

@@ -26,7 +26,7 @@ _BINARY = "UTF8_BINARY"  # the collation that compares bytes
 TIES = 2.0**53  # different numbers that settle ties: as many as there are whole numbers in floating point
 
 
-def hashed(numbers: Value, seed: int) -> Any:
+def hash_numbers(numbers: Value, seed: int) -> Any:
     """Return a number in [0, 1) that looks random and depends on nothing but a whole number; seeds give others."""
     mixed = function("xxhash64", INTEGER, numbers, literal(seed, "int64"))
     return (mixed & (int(TIES) - 1)).cast("float64") / TIES
@@ -102,9 +102,9 @@ class SparkEngine:
         return pa.RecordBatchReader.from_batches(reader.schema, each())
 
     def keep(self, expression: TableQuery) -> Stored:
-        return self.view(self._stored(self.frame(expression)))
+        return self.view(self._store_frame(self.frame(expression)))
 
-    def _stored(self, frame: Any) -> Any:
+    def _store_frame(self, frame: Any) -> Any:
         """Return a frame whose records are stored on the executors, on two each where they can die.
 
         A checkpoint, not a cache: records that were lost are an error, not computed once more with another result.
@@ -131,9 +131,9 @@ class SparkEngine:
             return function(rows.sort_by(order))
 
         made = self.frame(expression).groupBy(group).applyInArrow(apply, types)
-        return self.view(self._stored(made))
+        return self.view(self._store_frame(made))
 
-    def numbered(self, expression: TableQuery) -> TableQuery:
+    def number_records(self, expression: TableQuery) -> TableQuery:
         """Return the records, stored, with distinct numbers (Spark's records have no order of their own)."""
         if ROW in expression.columns:
             return expression
@@ -143,10 +143,10 @@ class SparkEngine:
     def sha256(self, hexadecimal: Value) -> Value:
         return function("sha2", STRING, function("unhex", BINARY, hexadecimal), 256)
 
-    def translated(self, column: Value, values: pa.Array, numbers: pa.Array) -> None:
+    def translate_values(self, column: Value, values: pa.Array, numbers: pa.Array) -> None:
         """Return None: Spark sends small tables to all executors."""
 
-    def labelled(self, code: Value, labels: pa.Array) -> Value:
+    def look_labels_up(self, code: Value, labels: pa.Array) -> Value:
         return function("element_at", STRING, array(labels.to_pylist()), code.cast("int32") + 1).cast("string")
 
     def write_csv(self, expression: TableQuery, path: Path) -> None:
@@ -191,10 +191,10 @@ class SparkEngine:
         import pyarrow.parquet as pq
         from pyspark.sql import functions
 
-        stored = self._stored(self.frame(expression))
+        stored = self._store_frame(self.frame(expression))
         number = max(1, math.ceil(stored.count() / PART))
         # evenly, whatever the partitions were
-        spread = self._stored(stored.repartition(number))
+        spread = self._store_frame(stored.repartition(number))
         parts.mkdir()
         for part in range(number):
             records = spread.where(functions.spark_partition_id() == part)

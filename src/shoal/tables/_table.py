@@ -15,7 +15,7 @@ from shoal.errors import DataError, quoted
 from shoal.kernels import Floats
 from shoal.schema import Schema
 from shoal.tables._conform import conform
-from shoal.tables._engine import ROW, Engine, fetched, figures, quiet
+from shoal.tables._engine import ROW, Engine, compute, figures, quiet
 from shoal.tables._expressions import ascending
 from shoal.tables._expressions import descending as from_greatest
 from shoal.tables._relations import TableQuery
@@ -132,7 +132,7 @@ class Table:
 
     def to_arrow(self) -> pa.Table:
         """Return the records as an Arrow table."""
-        return fetched(self, self.visible)
+        return compute(self, self.visible)
 
     def to_pandas(self) -> Any:
         """Return the records as a pandas frame."""
@@ -155,33 +155,33 @@ class Table:
         return notebook.render_table(f"{self.source}", ("column", "type", "role"), rows)
 
 
-def numbered(table: Table) -> Table:
+def number_records(table: Table) -> Table:
     """Return the table with numbers on its records that stay the same whenever it is looked at.
 
     Files, frames and database tables have them already. Records on Spark are stored on its executors first, since
     Spark promises no order.
     """
     with quiet(table.source.name):
-        return replace(table, expression=table.engine.numbered(table.expression))
+        return replace(table, expression=table.engine.number_records(table.expression))
 
 
 def in_order(table: Table) -> pa.Table:
     """Return all records in the order of the source."""
-    table = numbered(table)
-    return fetched(table, table.expression.order_by(ROW)).select(list(table.columns))
+    table = number_records(table)
+    return compute(table, table.expression.order_by(ROW)).select(list(table.columns))
 
 
 def numbers(table: Table, name: str) -> Floats:
     """Return the values of a numeric column, in the order of the source; a missing one is NaN."""
-    table = numbered(table)
+    table = number_records(table)
     records = table.expression
-    found = fetched(table, records.order_by(ROW).select(value=records[name].cast("float64")))
+    found = compute(table, records.order_by(ROW).select(value=records[name].cast("float64")))
     return np.asarray(found["value"].to_numpy(), dtype=np.float64)
 
 
 def records_from(table: Table, start: int, limit: int) -> pa.Table:
     """Return at most ``limit`` records, leaving out the first ``start``."""
-    return fetched(table, table.visible.limit(limit, offset=start))
+    return compute(table, table.visible.limit(limit, offset=start))
 
 
 def containing(table: Table, name: str, words: str) -> Table:
@@ -198,7 +198,7 @@ def containing(table: Table, name: str, words: str) -> Table:
     return replace(table, expression=table.expression.filter(value.lower().contains(words.lower())))
 
 
-def ordered(table: Table, name: str, *, descending: bool = False) -> Table:
+def order_by_column(table: Table, name: str, *, descending: bool = False) -> Table:
     """Return the records in the order of a column: texts that are numbers as numbers, before other texts.
 
     Examples

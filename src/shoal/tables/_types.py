@@ -139,7 +139,7 @@ _COMMON = {"boolean": "BOOLEAN", "int8": "TINYINT", "int16": "SMALLINT", "int64"
 _COMMON |= {"date": "DATE"}
 
 
-def written(dialect: str, kind: Type) -> str:
+def type_name(dialect: str, kind: Type) -> str:
     """Return what an engine calls a type."""
     if kind.is_decimal():
         return kind.name.upper()

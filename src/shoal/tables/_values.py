@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shoal.kernels import Counts, Floats
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._engine import Engine, fetched, figures, key, quiet
+from shoal.tables._engine import Engine, compute, figures, key, quiet
 from shoal.tables._expressions import descending, least
 from shoal.tables._relations import TableQuery
 from shoal.tables._table import Table
@@ -32,7 +32,7 @@ _WHOLE = 2.0**53  # all numbers of floating point from here on are whole
 
 def distinct_values(table: Table, name: str) -> pa.ChunkedArray:
     """Return the distinct values of a column, null included where there is one."""
-    return fetched(table, table.expression.select(value=table.expression[name]).distinct())["value"]
+    return compute(table, table.expression.select(value=table.expression[name]).distinct())["value"]
 
 
 def class_sizes(table: Table, names: Sequence[str]) -> tuple[Counts, Counts]:
@@ -61,7 +61,7 @@ def common_copies(sizes: Counts, times: Counts) -> int:
 
 def sizes_of(table: Table, classes: TableQuery) -> tuple[Counts, Counts]:
     """Return the different numbers of ``records`` that classes have, and how many classes have each."""
-    rows = fetched(table, classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
+    rows = compute(table, classes.group_by("records").aggregate(classes=classes.count()).order_by("records"))
     return rows["records"].to_numpy().astype(np.int64), rows["classes"].to_numpy().astype(np.int64)
 
 
@@ -92,7 +92,7 @@ class ValueCounts:
 
     def every(self) -> pa.Table:
         """Return every ``value`` and the number of ``records`` that have it."""
-        return fetched(self.table, self.counts) if self.fetched is None else self.fetched
+        return compute(self.table, self.counts) if self.fetched is None else self.fetched
 
     def commonest(self, number: int, *, length: int) -> pa.Table:
         """Return the commonest values as text of at most ``length`` characters, the commonest first."""
@@ -129,17 +129,17 @@ class Values:
                 self.counted[name] = count_values(self.table, name)
         return self.counted[name]
 
-    def erased(self, names: Sequence[str], label: str) -> list[str]:
+    def find_erased(self, names: Sequence[str], label: str) -> list[str]:
         """Return those of some columns in which every value is ``label``; missing ones do not count."""
         if self.rows is None:
-            return _erased(self.table, names, label)
+            return _find_erased(self.table, names, label)
         return [name for name in names if self.of(name).every()["value"].to_pylist() == [label]]
 
     def class_sizes(self, by: Sequence[str]) -> tuple[Counts, Counts]:
         """Return the different sizes of the classes that some columns make, and how many classes have each."""
         if self.rows is None:
             return class_sizes(self.table, by)
-        sizes = _grouped(self.rows, self._numbers(by))["records"].to_numpy()
+        sizes = _group_rows(self.rows, self._numbers(by))["records"].to_numpy()
         different, times = np.unique(sizes, return_counts=True)
         return different.astype(np.int64), times.astype(np.int64)
 
@@ -148,7 +148,7 @@ class Values:
         if self.rows is None:
             return _alike(self.table, by, name)
         classes = self._numbers(by)
-        held = _grouped(self.rows, [*classes, *self._numbers([name])])
+        held = _group_rows(self.rows, [*classes, *self._numbers([name])])
         found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ([], "count_all")])
         return int(pc.sum(found.filter(pc.equal(found["count_all"], 1))["records_sum"]).as_py() or 0)
 
@@ -157,12 +157,12 @@ class Values:
         if self.rows is None:
             return _commonest_share(self.table, by, name)
         classes = self._numbers(by)
-        held = _grouped(self.rows, [*classes, *self._numbers([name])])
+        held = _group_rows(self.rows, [*classes, *self._numbers([name])])
         found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ("records", "max")])
         return float(pc.max(pc.divide(found["records_max"].cast(pa.float64()), found["records_sum"])).as_py() or 0)
 
     def _count_block(self, block: Sequence[str]) -> None:
-        rows = fetched(self.table, _numbered(self.table, block))
+        rows = compute(self.table, _number_columns(self.table, block))
         for name, column in zip(block, rows.columns, strict=True):
             plain = _plain(column.type)
             counts = _counted_here(self.table, name, column) if plain else count_values(self.table, name)
@@ -179,7 +179,7 @@ def values_of(table: Table, names: Sequence[str]) -> Values:
         return Values(table=table, names=names, rows=None)
     first = names[:_COLUMNS]
     most = _CELLS // len(first)
-    rows = fetched(table, _numbered(table, first).limit(most + 1))
+    rows = compute(table, _number_columns(table, first).limit(most + 1))
     if len(rows) > most:
         return Values(table=table, names=names, rows=None)
     if len(rows) * len(names) > _CELLS:
@@ -187,11 +187,11 @@ def values_of(table: Table, names: Sequence[str]) -> Values:
         blocks = tuple(names[start : start + width] for start in range(0, len(names), width))
         return Values(table=table, names=names, rows=None, blocks=blocks)
     if len(first) < len(names):
-        rows = fetched(table, _numbered(table, names))
+        rows = compute(table, _number_columns(table, names))
     return Values(table=table, names=names, rows=rows if all(_plain(column.type) for column in rows.schema) else None)
 
 
-def _numbered(table: Table, names: Sequence[str]) -> TableQuery:
+def _number_columns(table: Table, names: Sequence[str]) -> TableQuery:
     """Return the records with columns called by their numbers, whose values can be counted and compared."""
     records = table.expression
     return records.select(**{str(number): key(records[name]) for number, name in enumerate(names)})
@@ -199,13 +199,13 @@ def _numbered(table: Table, names: Sequence[str]) -> TableQuery:
 
 def _counted_here(table: Table, name: str, column: pa.ChunkedArray) -> ValueCounts:
     values = pa.table({"value": column})
-    return _few(table, name, _grouped(values.filter(pc.is_valid(values["value"])), ["value"]))
+    return _few(table, name, _group_rows(values.filter(pc.is_valid(values["value"])), ["value"]))
 
 
 def count_values(table: Table, name: str) -> ValueCounts:
     """Count the values of a column on the engine. Cost: O(records); one pass where the values are few."""
     known = _counts(table, name)
-    rows = fetched(table, known.limit(_FEW + 1))
+    rows = compute(table, known.limit(_FEW + 1))
     if len(rows) <= _FEW:
         return _few(table, name, rows)
     times = known["records"]
@@ -228,11 +228,11 @@ def _few(table: Table, name: str, rows: pa.Table) -> ValueCounts:
 def different(rows: pa.Table) -> tuple[pa.Table, Counts]:
     """Return the different rows of a table and how often each is there; columns may have any name."""
     names = [str(number) for number in range(rows.num_columns)]
-    found = _grouped(rows.rename_columns(names), names)
+    found = _group_rows(rows.rename_columns(names), names)
     return found.select(names).rename_columns(rows.column_names), found["records"].to_numpy().astype(np.int64)
 
 
-def _grouped(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+def _group_rows(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Return every combination of values of some columns and the number of ``records`` that have it."""
     found = rows.group_by(names, use_threads=False).aggregate([([], "count_all")])
     return found.select([*names, "count_all"]).rename_columns([*names, "records"])
@@ -281,13 +281,13 @@ def _commonest_share(table: Table, by: Sequence[str], column: str) -> float:
     keys = {f"q{place}": key(records[name]) for place, name in enumerate(by)}
     held = records.group_by(**keys, secret=key(records[column])).aggregate(records=records.count())
     classes = held.group_by([*keys]).aggregate(most=held.records.max(), size=held.records.sum())
-    rows = fetched(table, classes.group_by(["most", "size"]).aggregate(times=classes.count()))
+    rows = compute(table, classes.group_by(["most", "size"]).aggregate(times=classes.count()))
     return max(
         (most / size for most, size in zip(rows["most"].to_pylist(), rows["size"].to_pylist(), strict=True)), default=0
     )
 
 
-def _erased(table: Table, names: Sequence[str], label: str) -> list[str]:
+def _find_erased(table: Table, names: Sequence[str], label: str) -> list[str]:
     texts = [name for name in names if table.expression[name].type().is_string()]
     if not texts:
         return []
@@ -321,7 +321,7 @@ class NumberSpread(Protocol):
     def reaching(self, share: float, extent: Extent) -> float:
         """Return the least of them such that at least ``share`` of the records have it or a lesser one."""
 
-    def binned(self, step: float, most: float) -> dict[int, int]:
+    def count_bins(self, step: float, most: float) -> dict[int, int]:
         """Return how many records lie in ``[i * step, (i + 1) * step)``, by i; numbers above ``most`` count as it."""
 
 
@@ -368,7 +368,7 @@ class _SpreadHere:
         """Return the least number such that it and lesser ones have so many records."""
         return float(self.values[np.searchsorted(np.cumsum(self.counts), records)])
 
-    def binned(self, step: float, most: float) -> dict[int, int]:
+    def count_bins(self, step: float, most: float) -> dict[int, int]:
         places, inverse = np.unique(np.floor(np.minimum(self.values, most) / step), return_inverse=True)
         held = np.bincount(inverse, weights=self.counts)
         return {int(place): int(count) for place, count in zip(places, held, strict=True)}
@@ -407,7 +407,7 @@ class _SpreadOnEngine:
             left, low, high = left - before, float(row["low"]), float(row["high"])
             inside = self.finite.filter((self.finite["value"] >= low) & (self.finite["value"] <= high))
             if row["distinct"] <= FETCHED:
-                return _spread_of(fetched(self.counted.table, inside)).passing(left)
+                return _spread_of(compute(self.counted.table, inside)).passing(left)
 
     def _bins(self, inside: TableQuery, low: float, high: float) -> list[Mapping[str, Any]]:
         """Count numbers by where they lie between two, in the order of the bins; with the ends that each really has."""
@@ -422,7 +422,7 @@ class _SpreadOnEngine:
         )
         return self._ask(grouped.order_by("place"))
 
-    def binned(self, step: float, most: float) -> dict[int, int]:
+    def count_bins(self, step: float, most: float) -> dict[int, int]:
         value = self.finite["value"]
         place = (least(value, float(most)) / step).floor().cast("int64")
         placed = self.finite.mutate(place=place)
@@ -430,7 +430,7 @@ class _SpreadOnEngine:
         return {int(row["place"]): int(row["records"]) for row in rows}
 
     def _ask(self, expression: TableQuery) -> list[Mapping[str, Any]]:
-        return list(fetched(self.counted.table, expression).to_pylist())
+        return list(compute(self.counted.table, expression).to_pylist())
 
 
 def _broken(value: Any) -> Any:

@@ -423,7 +423,7 @@ def _check_view(evidence: Evidence, linked: list[Data]) -> Check:
     """Compare the view that joins the tables with the one that belongs to them."""
     identifying, confidential = linked[0], linked[-1]
     link, columns = str(identifying.class_column), tuple(_unlinked(confidential))
-    people, values = (tables.scanned(evidence.folder / data.file) for data in (identifying, confidential))
+    people, values = (tables.scan_path(evidence.folder / data.file) for data in (identifying, confidential))
     text = joined_view(people, values, columns, link) + "\n"
     return _compared(evidence.folder / VIEW, text)
 

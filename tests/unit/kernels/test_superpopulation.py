@@ -10,8 +10,8 @@ from scipy import optimize, stats
 
 from shoal.kernels.superpopulation import (
     SizeCounts,
-    _expected,
-    _thinned,
+    _expected_counts,
+    _thin_nodes,
     pitman,
     pitman_maximum,
     slide_negative_binomial,
@@ -36,7 +36,7 @@ def test_zayatz_is_bayes_rule_with_the_hypergeometric_distribution(sizes: list[i
 @pytest.mark.parametrize("end", [0, 1, 63, 64, 65, 83, 84, 85, 127, 128, 1000, 123_456])
 @pytest.mark.parametrize("shift", [-0.9, 0.5, 10.0, 1e5])
 def test_thinned_sums_are_sums(end: int, shift: float) -> None:
-    nodes, weights = _thinned(end)
+    nodes, weights = _thin_nodes(end)
     terms = np.arange(1, end + 1)
     for function in (lambda x: np.log(shift + x), lambda x: 1 / (shift + x), lambda x: 1 / (shift + x) ** 2):
         assert weights @ function(nodes) == pytest.approx(function(terms).sum(), rel=1e-12, abs=1e-12)
@@ -94,7 +94,7 @@ def test_expected_class_sizes_are_those_of_the_distribution(a: float, b: float, 
     chance = stats.nbinom(a, b).pmf(sizes - 1)
     expected = [1e4 * (chance * stats.binom(sizes, fraction).pmf(seen)).sum() for seen in (1, 2)]
     if chance.sum() > 1 - 1e-9 and min(expected) > 1e-6:
-        assert np.exp(_expected(1e4, fraction, a, b)) == pytest.approx(expected, rel=1e-5)
+        assert np.exp(_expected_counts(1e4, fraction, a, b)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.3, 0.2), (2.0, 0.5), (1.0, 0.9)])

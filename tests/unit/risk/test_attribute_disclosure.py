@@ -22,7 +22,7 @@ GROUPS = Groups(levels=((("even", ("0", "2", "4")), ("odd", ("1", "3", "5"))),))
 def _classes(records: list[tuple[int, int]], attribute: SensitiveAttribute) -> Classes:
     flat = build(Attribute(name="class"), pa.array([str(i) for i in range(5)]))
     rows, counts = np.unique(np.array(records, dtype=np.int32), axis=0, return_counts=True)
-    return Classes.grouped(
+    return Classes.from_tuples(
         Frequencies(
             hierarchies=(flat,),
             codes=rows[:, :1],

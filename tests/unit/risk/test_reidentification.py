@@ -287,7 +287,7 @@ def test_the_engine_counts_persons_as_they_are_counted_here(seed: int) -> None:
         assert (mine.number, mine.certain) == (theirs.number, theirs.certain)
         assert (mine.highest, mine.mean) == pytest.approx((theirs.highest, theirs.mean))
     assert replace(ours, records=wanted.records, persons=wanted.persons) == wanted
-    classes = tables.Classes.grouped(tables.encode(table, sensitive=()).frequencies)
+    classes = tables.Classes.from_tuples(tables.encode(table, sensitive=()).frequencies)
     if classes.persons is not None:
         assert reidentification_of_crowds(found) == reidentification(classes)
         assert found.people == len(set(table.to_arrow()["who"].to_pylist()))

@@ -173,7 +173,7 @@ def test_lists_joins_and_repeated_records_give_the_same_file(many, dropped, monk
         with monkeypatch.context() as patch:
             patch.setattr(_apply, "MANY", 0 if often else 10**9)
             if joined:
-                patch.setattr(DuckDBEngine, "translated", lambda *_: None)
+                patch.setattr(DuckDBEngine, "translate_values", lambda *_: None)
             released = apply(many, encoded, recoding)
             assert ("unnest" in str(compile_query(released.expression, "duckdb")).lower()) == often
             write(released, tmp_path / f"{name}.parquet")

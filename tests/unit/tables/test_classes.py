@@ -31,14 +31,14 @@ def test_suppressed_tuples_belong_to_no_class() -> None:
 
 def test_ungeneralised_tuples_are_grouped_by_their_quasi_identifiers() -> None:
     table = Table((Column(((0, 1), (0, 0))),), (((0,), 1), ((0,), 2), ((1,), 2)))
-    classes = Classes.grouped(table.frequencies())
+    classes = Classes.from_tuples(table.frequencies())
     assert classes.sizes.tolist() == [2, 1]
     assert classes.codes is not None
     assert classes.codes.tolist() == [[0], [1]]
 
 
 def test_no_tuples_give_no_classes() -> None:
-    classes = Classes.grouped(Table((Column(((0, 1), (0, 0))),), ()).frequencies())
+    classes = Classes.from_tuples(Table((Column(((0, 1), (0, 0))),), ()).frequencies())
     assert len(classes) == 0
     assert classes.histogram("target").offsets.tolist() == [0]
 

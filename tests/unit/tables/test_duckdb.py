@@ -11,7 +11,7 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.tables import read
-from shoal.tables._duckdb import DuckDBEngine, literal, quoted
+from shoal.tables._duckdb import DuckDBEngine, literal, quote_identifier
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_little_memory_spills_to_the_private_folder(monkeypatch: pytest.MonkeyPa
 
 
 def test_names_and_texts_are_quoted() -> None:
-    assert quoted('a"b') == '"a""b"'
+    assert quote_identifier('a"b') == '"a""b"'
     assert literal("it's") == "'it''s'"
 
 

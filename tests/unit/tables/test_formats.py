@@ -13,7 +13,7 @@ import pytest
 from shoal.errors import DataError, OutputError, ParameterError
 from shoal.tables import Source, Table, read, readable, uploadable, write
 from shoal.tables.formats import FORMATS, FileFormat, Options
-from shoal.tables.formats._format import opening, staged
+from shoal.tables.formats._format import opening, table_in_memory
 
 ROWS = pa.table({"age": [34, 61], "city": ["Bonn", None]})
 
@@ -27,7 +27,7 @@ class _Lists(FileFormat):
     def open(self, path: Path, options: Options) -> Table:
         with opening(path, "a file of lists", ValueError):
             rows = pa.table(json.loads(path.read_text()))
-        return staged(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
+        return table_in_memory(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
 
     def save(self, table: Table, path: Path) -> None:
         path.write_text(json.dumps(table.to_arrow().to_pydict()))

@@ -10,7 +10,7 @@ import pytest
 
 from reference.names import SPECIAL, TWINS
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._expressions import Dialect, cases, descending, literal, quoted, row_number, text_literal
+from shoal.tables._expressions import Dialect, cases, descending, literal, quote_identifier, row_number, text_literal
 from shoal.tables._relations import Stored, TableQuery, compile_query
 from shoal.tables._types import INTEGER, STRING, Type
 
@@ -35,7 +35,7 @@ def test_every_text_is_a_constant_and_a_name(text: str, people: tuple[DuckDBEngi
 
 def test_spark_reads_escapes_in_texts_and_other_quotes_around_names() -> None:
     assert text_literal("it's \\ ${x}", "spark") == "'it\\'s \\\\ \\u0024{x}'"
-    assert quoted("a`b", "spark") == "`a``b`"
+    assert quote_identifier("a`b", "spark") == "`a``b`"
 
 
 @pytest.mark.parametrize("number", [0.1, -0.1, 1e300, 5e-324, math.inf, -math.inf, 2**53, -(2**63)])

@@ -12,7 +12,7 @@ import pytest
 
 from shoal.tables import _repeated, read, repeat
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._repeated import COPIES, counted_form, repeated, write_repeated
+from shoal.tables._repeated import COPIES, counted_form, repeat_records, write_repeated
 from shoal.verification._files import _hidden
 
 COUNTED = pa.table(
@@ -47,7 +47,7 @@ def test_every_record_is_written_as_often_as_it_is_there(group, batch, monkeypat
 @pytest.mark.parametrize("columns", [("town", "age"), ("age",), ("share", "town")])
 def test_chosen_columns_keep_the_counted_form_and_are_written_from_it(columns, tmp_path: Path) -> None:
     engine = DuckDBEngine()
-    expression = repeated(engine.stage(COUNTED)).select(*columns).select(*columns)
+    expression = repeat_records(engine.stage(COUNTED)).select(*columns).select(*columns)
     counted = counted_form(expression)
     assert counted is not None
     assert counted.columns == (*columns, COPIES)
@@ -66,11 +66,11 @@ def test_repeated_records_are_in_the_order_of_numbers_not_of_their_texts() -> No
 def test_an_engine_repeats_records_a_few_at_a_time(listed, monkeypatch) -> None:
     monkeypatch.setattr(_repeated, "_LIST", listed)
     engine = DuckDBEngine()
-    assert engine.fetch(repeated(engine.stage(COUNTED))).to_pylist() == WRITTEN_OUT
+    assert engine.fetch(repeat_records(engine.stage(COUNTED))).to_pylist() == WRITTEN_OUT
 
 
 def test_what_changes_values_or_drops_records_has_no_counted_form() -> None:
-    records = repeated(DuckDBEngine().stage(COUNTED))
+    records = repeat_records(DuckDBEngine().stage(COUNTED))
     assert counted_form(records.mutate(age=records.age + 1)) is None
     assert counted_form(records.select(place=records.town)) is None
     assert counted_form(records.filter(records.age > 1)) is None

@@ -73,7 +73,7 @@ def test_classes(both: tuple[Values, Values], by: list[str]) -> None:
 
 
 def test_columns_that_say_nothing(both: tuple[Values, Values]) -> None:
-    assert [each.erased([*KINDS], "*") for each in both] == [["erased"], ["erased"]]
+    assert [each.find_erased([*KINDS], "*") for each in both] == [["erased"], ["erased"]]
 
 
 def test_many_values_and_many_records_stay_on_the_engine() -> None:
@@ -185,4 +185,4 @@ def test_numbers_are_counted_as_in_plain_python(
     most = found.reaching(0.99, extent)
     assert most == next(v for i, v in enumerate(values, start=1) if i >= 0.99 * len(values))
     step = (most / 12 - values[0] / 12) or 1.0
-    assert found.binned(step, most) == Counter(math.floor(min(value, most) / step) for value in values)
+    assert found.count_bins(step, most) == Counter(math.floor(min(value, most) / step) for value in values)

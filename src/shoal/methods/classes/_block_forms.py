@@ -199,7 +199,7 @@ class Averaging(BlockForm):
 
     def outcome(self, run: BlockRun) -> Outcome:
         """Release one table, whose quasi-identifiers are those of the class."""
-        table = run.clustered.released(released_columns(run.schema), key=run.work.key)
+        table = run.clustered.release_columns(released_columns(run.schema), key=run.work.key)
         events = (*run.before, run.step_of_classes, *run.after)
         promises = run.promises(Words(person=run.schema.person))
         return run.one_table(table, Guarantee(promises=promises, events=events))
@@ -228,7 +228,7 @@ class Exchanging(BlockForm):
     def outcome(self, run: BlockRun) -> Outcome:
         """Release one table in which all but the quasi-identifiers changed places."""
         moved, cryptographic = run.confidential, run.work.source.cryptographic
-        table = run.clustered.exchanged(released_columns(run.schema), moved, key=run.work.key)
+        table = run.clustered.release_exchanged(released_columns(run.schema), moved, key=run.work.key)
         linked = Exchanged(k=int(run.sizes.min()), intruder="uninformed", columns=moved)
         exchanged = (linked.promise(Words(group="cluster", alike=False), cryptographic=cryptographic),)
         promises = (*run.hidden, *run.views) if run.hidden else exchanged

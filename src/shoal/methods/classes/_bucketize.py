@@ -145,7 +145,7 @@ class Bucketize(BlockMethod):
         codes = np.concatenate([own, number[:, None]], axis=1)
         sizes = np.bincount(buckets.numbers, weights=counts).astype(np.int64)
         event = Bucketized(columns=names, buckets=len(sizes), sizes=tuple(sizes.tolist()))
-        made = blocks.recoded(names, (tuples, counts), [*(each for each, _ in released), together], codes)
+        made = blocks.replace_codes(names, (tuples, counts), [*(each for each, _ in released), together], codes)
         labels = tuple(tuple(row[buckets.numbers[first]] for row in buckets.labels) for first in firsts)
         return made, BlockBuckets(event=event, joint=MultiplicativeCloseness(joint, t), labels=labels)
 

@@ -208,7 +208,7 @@ class _BlockPlan:
             return self.blocks.cluster(self.axes, planes, task.cluster, form.column_types, form.keys)
         drafted = self.blocks.draft(self.axes, planes, task.draft)
         others = cut(sample, self.records, self.most, late=axes_cut(planes))
-        return drafted.repaired(others, self._wide(drafted), task.repair, form.column_types, form.keys)
+        return drafted.repair(others, self._wide(drafted), task.repair, form.column_types, form.keys)
 
     def _wide(self, drafted: DraftedBlocks) -> float:
         """Return the width such that the clusters that are wider fill half a block, at most."""

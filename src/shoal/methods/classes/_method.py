@@ -281,7 +281,7 @@ def assemble_result(run: ClassRun, outcome: Outcome, work: Work) -> Result:
         table=_join_parts(run, parts),
         guarantee=guarantee,
         measures=select_measures(plan, made.measures),
-        before=reidentification(Classes.grouped(encoded.frequencies)),
+        before=reidentification(Classes.from_tuples(encoded.frequencies)),
         after=reidentification(run.readings[-1]),
         people=None
         if run.method.shows_members

@@ -210,7 +210,7 @@ def _codes(table: Table, names: Sequence[str]) -> Codes:
     """Return codes of some records, whatever the roles and hierarchies of their columns."""
     assert table.schema is not None  # noqa: S101 - with_schema was called
     flat = Schema(attributes=tuple(_flat(table.schema[name]) for name in names))
-    some = tables.sampled(table.select(*names), LOOKED_AT)
+    some = tables.sample_records(table.select(*names), LOOKED_AT)
     encoded = tables.encode_records(replace(some, schema=flat), sensitive=())
     frequencies = encoded.frequencies
     step = max(1, len(encoded) // LOOKED_AT)

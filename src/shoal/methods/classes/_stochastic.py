@@ -328,7 +328,7 @@ def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:
     """Count the records of a table, and those of its smallest class."""
     data = evidence.data(entry)
     names = [column.name for column in data.columns if column.role.known_elsewhere]
-    sizes = Classes.grouped(evidence.count_tuples(data, names)).sizes
+    sizes = Classes.from_tuples(evidence.count_tuples(data, names)).sizes
     return int(sizes.sum()), int(sizes.min())
 
 

@@ -14,7 +14,7 @@ from shoal.kernels.recoding import ChosenTuples, MappedTuples, choose, group, ro
 from shoal.kernels.walk import BoxAttribute, Start
 from shoal.methods.recode._effort import Effort
 from shoal.models import Classes, ClassHistogram, Model, keep
-from shoal.tables import Frequencies, Recoding, tallied, tally
+from shoal.tables import Frequencies, Recoding, count_places, tally
 
 Levels = tuple[int, ...]
 Tables = tuple[tuple[Floats, ...], ...]
@@ -169,7 +169,7 @@ class Crowd:
         """Count the persons of classes of tuples; None where records need not be told from persons."""
         if frequencies.holders is None:
             return None
-        owners, persons = frequencies.holders.grouped(labels)
+        owners, persons = frequencies.holders.group_pairs(labels)
         number, times = frequencies.holders.number, frequencies.holders.times
         none, keys = np.zeros(classes, dtype=np.bool_), owners * number + persons
         return cls(enough=enough, full=none, keys=keys, number=number, times=times)._settled()
@@ -194,7 +194,7 @@ class Crowd:
 
     def _count_records(self) -> Counts:
         weights = None if self.times is None else self.times[self.keys % self.number]
-        return tallied(self.keys // self.number, weights, len(self.full))
+        return count_places(self.keys // self.number, weights, len(self.full))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -299,7 +299,7 @@ class Node:
         if not votes or self.crowd is None:
             return found
         places = np.where(chosen, np.cumsum(chosen) - 1, -1)
-        return found.voted(self.frequencies, places[self.labels])
+        return found.count_votes(self.frequencies, places[self.labels])
 
     def _people(self, chosen: Mask) -> Counts | None:
         """Return the people of the population in the chosen classes: they add up where nobody has several records."""

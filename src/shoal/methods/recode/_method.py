@@ -346,7 +346,7 @@ def _check_coarse(encoded: Encoded, measures: Sequence[Measure], further: Sequen
 def _risk_before(encoded: Encoded) -> Reidentification:
     """Return the risk of the original records."""
     if encoded.finest is None:
-        return reidentification(Classes.grouped(encoded.frequencies))
+        return reidentification(Classes.from_tuples(encoded.frequencies))
     return reidentification_of_sizes(*encoded.finest.sizes)
 
 

@@ -65,7 +65,7 @@ def assemble(release: SeriesRelease) -> Result:
         notes=notes,
         guarantee=Guarantee(promises=_promises(release), events=tuple(_events(release, step, suppressed, after))),
         measures={each.label: each.value(recoding, records) for each in plan.weighted_measures},
-        before=reidentification(Classes.grouped(records)),
+        before=reidentification(Classes.from_tuples(records)),
         after=reidentification(after),
         records=int(visible.sum()),
         domains=domains(schema, records),

@@ -193,7 +193,7 @@ def _classes(release: _Release) -> Decision:
     """Count how often every released combination of values occurs, all columns taken together."""
     data, least = release.certificate.data, release.operator.least
     names = [column.name for column in data.columns]
-    smallest = int(Classes.grouped(release.evidence.count_tuples(data, names)).sizes.min())
+    smallest = int(Classes.from_tuples(release.evidence.count_tuples(data, names)).sizes.min())
     times = "once" if smallest == 1 else f"{smallest:,} times"
     return smallest >= least, f"every combination of values occurs at least {times}; the least allowed is {least:,}"
 

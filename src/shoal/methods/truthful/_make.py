@@ -74,7 +74,7 @@ def draw(work: Work, method: Truthful) -> Result:
         table=tables.repeat(table, released_rows(tuples, plan.schema), tuples.counts),
         guarantee=_guarantee(plan, privacy, drawn, source),
         measures={"loss of released records": loss},
-        after=reidentification(Classes.grouped(classes)),
+        after=reidentification(Classes.from_tuples(classes)),
         records=classes.records,
         domains=domains(plan.schema, frequencies),
         sensitive_hierarchies=tuple(each.hierarchy for each in classes.sensitive if each.hierarchy is not None),
@@ -196,7 +196,7 @@ def filtered(tuples: Tuples, models: Sequence[Model], schema: Schema, sensitive:
     """
     while models and len(tuples):
         frequencies = as_frequencies(tuples, schema, sensitive)
-        kept = keep(models, Classes.grouped(frequencies))
+        kept = keep(models, Classes.from_tuples(frequencies))
         if kept.all():
             break
         tuples = tuples.chosen(kept[group(frequencies.codes)[0]])
@@ -325,5 +325,5 @@ def _private(schema: Schema, frequencies: Frequencies, tuples: Tuples, loss: flo
         left_out=left_out,
         released=int(tuples.counts.sum()),
         loss=1 - share * (1 - loss),
-        before=reidentification(Classes.grouped(alone)),
+        before=reidentification(Classes.from_tuples(alone)),
     )

@@ -465,7 +465,7 @@ def _risk(shown: Sequence[Tuples]) -> Reidentification:
         sensitive=(),
         sensitive_codes=np.zeros((len(smallest), 0), dtype=np.int32),
     )
-    return reidentification(Classes.grouped(classes))
+    return reidentification(Classes.from_tuples(classes))
 
 
 def _private(frequencies: Frequencies, shown: Sequence[Tuples], left_out: int) -> PrivateReport:
@@ -479,5 +479,5 @@ def _private(frequencies: Frequencies, shown: Sequence[Tuples], left_out: int) -
         left_out=left_out,
         released=round(float(np.mean([table.counts.sum() for table in shown]))),
         loss=1 - float(np.mean(kept)) / records,
-        before=reidentification(Classes.grouped(frequencies)),
+        before=reidentification(Classes.from_tuples(frequencies)),
     )

@@ -12,6 +12,7 @@ from shoal.tables.formats._format import FileFormat as FileFormat
 from shoal.tables.formats._format import Format as Format
 from shoal.tables.formats._format import Options as Options
 from shoal.tables.formats._format import existing as existing
+from shoal.tables.formats._formulas import note_formulas as note_formulas
 from shoal.tables.formats._frames import Frames as Frames
 from shoal.tables.formats._frames import Spark as Spark
 from shoal.tables.formats._frames import unreadable as unreadable

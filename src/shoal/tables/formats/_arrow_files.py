@@ -18,7 +18,7 @@ from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._expressions import text_literal as literal
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._format import FileFormat, Format, Options, opening, staged
+from shoal.tables.formats._format import FileFormat, Format, Options, opening, table_in_memory
 
 _FILE_STRIDE = 1 << 40  # rows; no Parquet file has more
 DEEPEST = 50  # levels of JSON inside JSON
@@ -39,7 +39,7 @@ class Parquet(FileFormat):
     def __init__(self, description: str = "") -> None:
         self._description = description
 
-    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+    def with_description(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
         return type(self)(description)
 
     def takes(self, source: object) -> bool:
@@ -57,12 +57,12 @@ class Parquet(FileFormat):
         # DuckDB renames columns that are there twice: the names are read off the file itself
         check_names(_names(path, files), path.name)
         engine = options.engine or DuckDBEngine()
-        records = _scan(files, partitioned=_partitioned(path, files))
+        records = _scan(files, partitioned=_is_partitioned(path, files))
         with quiet(path.name):
             # folders of a partition are columns, too
             names = engine.columns(records)
             check_names(names, path.name)
-            expression = engine.stored(records, names, row=_ROW_OF_FILES)
+            expression = engine.read_stored(records, names, row=_ROW_OF_FILES)
         source = Source(kind=self.name, name=path.name, path=path, first_row=1 if len(files) == 1 else None)
         return Table(expression=expression, engine=engine, source=source)
 
@@ -108,7 +108,7 @@ class Feather(FileFormat):
 
         with opening(path, "a Feather file", pa.ArrowException, OSError):
             rows = feather.read_table(path)
-        return staged(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
+        return table_in_memory(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
 
     def save(self, table: Table, path: Path) -> None:
         from pyarrow import feather
@@ -135,7 +135,7 @@ class JsonLines(FileFormat):
             rows.validate(full=True)
         except pa.ArrowInvalid:
             raise DataError(f"{path.name} is not UTF-8 text.", hint="save it as UTF-8") from None
-        return staged(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
+        return table_in_memory(rows, Source(kind=self.name, name=path.name, path=path, first_row=1))
 
     def save(self, table: Table, path: Path) -> None:
         """Write a line per record; days as in ISO 8601."""
@@ -196,7 +196,7 @@ def _parts(folder: Path) -> Iterator[Path]:
             yield from _parts(path)
 
 
-def _partitioned(path: Path, files: list[str]) -> bool:
+def _is_partitioned(path: Path, files: list[str]) -> bool:
     """Return whether the names of folders inside `path` hold values; those above it are none of the table's."""
     return path.is_dir() and any(Path(file).parent != path for file in files)
 

@@ -56,10 +56,12 @@ def header_of(rows: Sequence[Sequence[str]]) -> Header:
     cut = [new for old, new in changed if len(old) > len(new) and new not in broken]
     other = [new for _, new in changed if new not in (*cut, *broken)]
     why = {"no name or a duplicate one": other, "a very long name": cut, "a line break in the name": broken}
-    return Header(columns=columns, notes=tuple(note for what, new in why.items() for note in _told(what, new)))
+    return Header(
+        columns=columns, notes=tuple(note for what, new in why.items() for note in _note_renamed_columns(what, new))
+    )
 
 
-def _told(what: str, names: Sequence[str]) -> tuple[str, ...]:
+def _note_renamed_columns(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Say which columns got new names."""
     one = len(names) == 1
     few, were = ("1 column has", "was") if one else (f"{len(names)} columns have", "were")

@@ -27,7 +27,7 @@ from shoal.tables.formats._cells import Header
 from shoal.tables.formats._format import FileFormat, Format, Options, ending
 from shoal.tables.formats._formulas import defuse_formulas, note_formulas
 from shoal.tables.formats._layout import is_note, notes_below, read_header, told_of_notes
-from shoal.tables.formats._legacy import spoken, try_encodings
+from shoal.tables.formats._legacy import name_encoding, try_encodings
 from shoal.tables.formats._utf8 import Encoding, Utf8Stream, WrongEncoding, find_encoding, first_text
 
 BLOCK = 1 << 23  # bytes; no record may be longer
@@ -63,11 +63,11 @@ class Csv(FileFormat):
         if options.decimal not in (None, ".", ","):
             raise ParameterError("`decimal` of `read` must be `.` or `,`.")
         try:
-            return self._opened(path, options)
+            return self._open_text(path, options)
         except WrongEncoding:
-            return self._opened(path, options, legacy=try_encodings(path))
+            return self._open_text(path, options, legacy=try_encodings(path))
 
-    def _opened(self, path: Path, options: Options, *, legacy: Sequence[str] = ()) -> Table:
+    def _open_text(self, path: Path, options: Options, *, legacy: Sequence[str] = ()) -> Table:
         text = open_csv(
             path,
             delimiter=options.delimiter,
@@ -134,7 +134,7 @@ def open_csv(
     return CsvText(
         path=path,
         columns=columns,
-        encoding=f"{spoken(legacy[0])} (it is not UTF-8)" if legacy else chosen.codec.upper(),
+        encoding=f"{name_encoding(legacy[0])} (it is not UTF-8)" if legacy else chosen.codec.upper(),
         delimiter=delimiter,
         decimal=decimal or detect_decimal(rows, delimiter),
         notes=tuple(f"{path.name}: {note}" for note in (*_told_of_encodings(legacy), *head.notes)),
@@ -277,7 +277,7 @@ class CsvText:
         )
 
     def _hint(self) -> str:
-        hint = f"fields are separated by {_spoken(self.delimiter)}; if that is wrong, specify the delimiter"
+        hint = f"fields are separated by {_name_delimiter(self.delimiter)}; if that is wrong, specify the delimiter"
         if not self.number:
             return hint + "; if every row ends in one more than the header, add it there" * (len(self.bad) > 1)
         return hint + "; `skip_bad_rows` leaves these rows out"
@@ -292,11 +292,11 @@ def _told_of_encodings(legacy: Sequence[str]) -> tuple[str, ...]:
     """Say which of several encodings was chosen."""
     if len(legacy) < 2:
         return ()
-    others = " or ".join(map(spoken, legacy[1:]))
-    return (f"read as {spoken(legacy[0])}; if letters look wrong, specify `encoding`: {others}",)
+    others = " or ".join(map(name_encoding, legacy[1:]))
+    return (f"read as {name_encoding(legacy[0])}; if letters look wrong, specify `encoding`: {others}",)
 
 
-def _spoken(delimiter: str) -> str:
+def _name_delimiter(delimiter: str) -> str:
     names = dict(zip(DELIMITERS, ("commas", "semicolons", "tabs", "vertical bars"), strict=True))
     return names.get(delimiter, f"{delimiter!r}")
 

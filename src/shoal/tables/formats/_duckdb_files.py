@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from shoal.errors import DataError, ParameterError
 from shoal.tables._duckdb import DuckDBEngine, without_collations
-from shoal.tables._engine import check_names, named, quiet
-from shoal.tables._expressions import quoted
+from shoal.tables._engine import check_names, name_values, quiet
+from shoal.tables._expressions import quote_identifier
 from shoal.tables._expressions import text_literal as literal
 from shoal.tables._relations import TableQuery
 from shoal.tables._table import Source, Table
@@ -48,9 +48,9 @@ class DuckDBFile(FileFormat):
             expression: TableQuery = engine.table(name, database=("source", schema))
             check_names(expression.columns, name)
             if stored:
-                relation = ".".join(map(quoted, ("source", schema, name)))
-                expression = engine.stored(relation, expression.columns)
-            expression = expression.mutate(*named(without_collations(expression)))
+                relation = ".".join(map(quote_identifier, ("source", schema, name)))
+                expression = engine.read_stored(relation, expression.columns)
+            expression = expression.mutate(*name_values(without_collations(expression)))
         source = Source(kind=self.name, name=name, path=path, first_row=1 if stored else None)
         return Table(expression=expression, engine=engine, source=source)
 

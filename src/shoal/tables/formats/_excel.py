@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of, text_of
-from shoal.tables.formats._format import FileFormat, Format, Options, opening, staged
+from shoal.tables.formats._format import FileFormat, Format, Options, opening, table_in_memory
 from shoal.tables.formats._formulas import is_formula
 from shoal.tables.formats._layout import notes_below, read_header, told_of_notes
 
@@ -34,7 +34,7 @@ class Excel(FileFormat):
     def __init__(self, description: str = "") -> None:
         self._description = description
 
-    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+    def with_description(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
         return type(self)(description)
 
     def open(self, path: Path, options: Options) -> Table:
@@ -69,7 +69,7 @@ class Excel(FileFormat):
             notes = (f"{path.name} holds {len(names)} sheets; {which} was read. Choose another with `table`: {listed}",)
         notes += tuple(f"{path.name}: {note}" for note in (*head.notes, *told_of_notes(below)))
         source = Source(kind=self.name, name=path.name, path=path, first_row=before + 1)
-        return staged(table, source, notes=notes, titles=head.titles)
+        return table_in_memory(table, source, notes=notes, titles=head.titles)
 
     def unfit(self, table: Table) -> Iterable[str]:
         for name in table.columns:

@@ -33,7 +33,7 @@ class Options:
     engine: DuckDBEngine | None = None
 
     @property
-    def given(self) -> list[str]:
+    def given_names(self) -> list[str]:
         """The names of the options that were given."""
         names = [option.name for option in fields(self) if option.name != "engine"]
         return [name for name in names if getattr(self, name) is not None]
@@ -76,7 +76,7 @@ class Format(ABC):
         """Return this format as it writes texts that spreadsheet programs would run as formulas: defused."""
         raise ParameterError(f"{self.title} need no `spreadsheet_safe`: programs run no text of theirs as a formula.")
 
-    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+    def with_description(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
         """Return this format as it writes a table with a description inside the file, where it has room for one.
 
         ``labels`` are the declared values of columns, which statistics packages write as labelled codes 1, 2, ...
@@ -118,7 +118,7 @@ class FileFormat(Format):
         return (*self.endings, *(f"{each}.gz" for each in self.endings if self.compressed))
 
     @property
-    def listed(self) -> str:
+    def endings_text(self) -> str:
         """The endings, as messages list them."""
         return ", ".join(self.endings) + " (also .gz)" * self.compressed
 
@@ -172,12 +172,12 @@ def opening(path: Path, what: str, *errors: type[Exception]) -> Iterator[None]:
         raise DataError(f"{path.name} is not {what}, or it is damaged.") from None
 
 
-def staged(
+def table_in_memory(
     rows: pa.Table, source: Source, notes: tuple[str, ...] = (), titles: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """Return a table of records that are in memory, numbered in their order."""
     check_names(rows.column_names, source.name)
-    rows = _supported(rows)
+    rows = _cast_to_supported(rows)
     numbers = pa.array(np.arange(rows.num_rows, dtype=np.int64))
     engine = DuckDBEngine()
     with quiet(source.name):
@@ -185,7 +185,7 @@ def staged(
     return Table(expression=expression, engine=engine, source=source, notes=notes, titles=titles)
 
 
-def _supported(rows: pa.Table) -> pa.Table:
+def _cast_to_supported(rows: pa.Table) -> pa.Table:
     """Cast the types that the engine does not know but can hold, and say which it cannot."""
     problems = Problems()
     columns = []

@@ -11,7 +11,7 @@ from shoal.errors import DataError, OutputError, ParameterError
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._spark import SparkEngine, plain_texts
 from shoal.tables._table import Source, Table
-from shoal.tables.formats._format import Format, Options, staged
+from shoal.tables.formats._format import Format, Options, table_in_memory
 
 
 class Frames(Format):
@@ -27,7 +27,7 @@ class Frames(Format):
     def read(self, source: Any, options: Options) -> Table:
         kind = "relation" if _is_relation(source) else _library(source)
         name = {"pyarrow": "arrow"}.get(kind, kind)
-        return staged(_arrow(source, kind), Source(kind=name, name=f"{name} frame", first_row=1))
+        return table_in_memory(_arrow(source, kind), Source(kind=name, name=f"{name} frame", first_row=1))
 
 
 def _library(source: object) -> str:
@@ -92,7 +92,7 @@ class Spark(Format):
                 f"Shoal cannot read a {type(source).__name__}.", hint="pass a Spark DataFrame or SparkSession"
             )
         engine = SparkEngine(session)
-        frame, name = _of_session(session, options.table) if session is source else _given(source, options.table)
+        frame, name = _of_session(session, options.table) if session is source else _split_source(source, options.table)
         check_names(frame.columns, name)
         with quiet(name):
             expression = engine.view(plain_texts(frame))
@@ -119,7 +119,7 @@ def _of_session(session: Any, table: str | None) -> tuple[Any, str]:
         raise DataError(f"the Spark session has no table `{table}`.") from None
 
 
-def _given(frame: Any, table: str | None) -> tuple[Any, str]:
+def _split_source(frame: Any, table: str | None) -> tuple[Any, str]:
     if table is not None:
         raise ParameterError("`table` of `read` applies only to databases and Spark sessions.")
     return frame, "Spark frame"

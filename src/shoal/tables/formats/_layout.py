@@ -40,21 +40,21 @@ def read_header(rows: Sequence[Sequence[str]]) -> tuple[Header, int]:
         return head, above
     more = _more_names(rows[above:])
     if more:
-        names = distinct_names(_joined(rows[above : above + more + 1]))
+        names = distinct_names(_join_headers(rows[above : above + more + 1]))
         lines = "second row names" if more == 1 else f"{counted(more, 'row')} below the names name"
         told = f"the {lines} the columns, too, and {'is no record' if more == 1 else 'are no records'}"
         titles = dict(zip(names, rows[above + 1], strict=True)) if names == head.columns else {}
         head = Header(columns=names, notes=(told, *(head.notes if titles else ())), titles=titles)
-    notes = (*_told(above, "first", "title above"), *head.notes)
+    notes = (*_note_left_out(above, "first", "title above"), *head.notes)
     return Header(columns=head.columns, notes=notes, titles=head.titles), above + 1 + more
 
 
 def told_of_notes(below: int) -> tuple[str, ...]:
     """Say that lines below a table were left out; never what they say."""
-    return _told(below, "last", "note below")
+    return _note_left_out(below, "last", "note below")
 
 
-def _told(lines: int, which: str, what: str) -> tuple[str, ...]:
+def _note_left_out(lines: int, which: str, what: str) -> tuple[str, ...]:
     several, were = (f"{which} {lines} lines are", "were") if lines > 1 else (f"{which} line is", "was")
     return (f"the {several} a {what} the table and {were} left out",) if lines else ()
 
@@ -124,7 +124,7 @@ def _more_names(rows: Sequence[Sequence[str]]) -> int:
     return found
 
 
-def _joined(rows: Sequence[Sequence[str]]) -> list[str]:
+def _join_headers(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return names of several rows: the first, and the second where the first one spans several columns."""
     first = [cell.strip() for cell in rows[0]]
     if all(first):

@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _KANA = re.compile(r"[\u3040-\u30ff\u3000-\u3002\uff08\uff09\u301c\uff5e]")
 
 
-def spoken(codec: str) -> str:
+def name_encoding(codec: str) -> str:
     """Return how people call an encoding."""
     return _SPOKEN.get(codec, codec.upper())
 

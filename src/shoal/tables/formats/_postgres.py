@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError
 from shoal.tables._duckdb import DuckDBEngine
-from shoal.tables._engine import check_names, named, quiet
-from shoal.tables._expressions import Value, quoted
+from shoal.tables._engine import check_names, name_values, quiet
+from shoal.tables._expressions import Value, quote_identifier
 from shoal.tables._relations import TableQuery
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import Format, Options
@@ -87,33 +87,33 @@ class Postgres(Format):
         if options.table is None:
             raise ParameterError("reading from a PostgreSQL database requires `table`.")
         engine = DuckDBEngine()
-        with _connected(source, DataError) as connection, connection.cursor() as cursor:
+        with _connect(source, DataError) as connection, connection.cursor() as cursor:
             relation = _relation(cursor, options.table)
             columns = _columns(cursor, relation)
             check_names([name for name, _, _ in columns], options.table)
             _check_times(cursor, relation, columns)
-            chosen = ", ".join(f"{_expression(name, kind)} AS {quoted(name)}" for name, kind, _ in columns)
+            chosen = ", ".join(f"{_expression(name, kind)} AS {quote_identifier(name)}" for name, kind, _ in columns)
             cursor.execute(f"SELECT {chosen} FROM {relation}")  # noqa: S608
-            with quiet(options.table), _explained(options.table, DataError):
+            with quiet(options.table), _explain_errors(options.table, DataError):
                 expression = engine.ingest(cursor.fetch_record_batch())
         exact = {name: _decimal(kind) for name, kind, _ in columns if kind.startswith("numeric(")}
         numbers = {name: expression[name].try_cast(kind) for name, kind in exact.items()}
         _check_numbers(engine, expression, numbers)
-        expression = expression.mutate(*named(numbers))
+        expression = expression.mutate(*name_values(numbers))
         where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
         return Table(expression=expression, engine=engine, source=where)
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
         if name is None:
             raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
-        connected = _connected(str(destination), OutputError)
+        connected = _connect(str(destination), OutputError)
         with connected as connection, connection.cursor() as cursor:
             found = _relations(cursor, name)
             if found and not overwrite:
                 raise OutputError(f"the table `{name}` already exists.", hint="choose another name, or overwrite it")
             schema, base = _place(cursor, name)
             _check_lengths((base, *table.columns))
-            with quiet(name, error=OutputError), _explained(name, OutputError):
+            with quiet(name, error=OutputError), _explain_errors(name, OutputError):
                 _fill(cursor, table, schema, base, next(iter(found), None))
                 connection.commit()
 
@@ -127,10 +127,10 @@ def _fill(cursor: Any, table: Table, schema: str | None, base: str, existing: st
     cursor.adbc_ingest(new, table.engine.batches(table.visible), mode="create", db_schema_name=schema)
     if existing is None:
         return
-    place = "" if schema is None else f"{quoted(schema)}."
-    made = f"{place}{quoted(new)}"
+    place = "" if schema is None else f"{quote_identifier(schema)}."
+    made = f"{place}{quote_identifier(new)}"
     if _columns(cursor, made) == _columns(cursor, existing):
-        listed = ", ".join(map(quoted, table.columns))
+        listed = ", ".join(map(quote_identifier, table.columns))
         cursor.execute(f"TRUNCATE {existing}")
         cursor.execute(f"INSERT INTO {existing} ({listed}) SELECT {listed} FROM {made}")  # noqa: S608
         cursor.execute(f"DROP TABLE {made}")
@@ -138,7 +138,7 @@ def _fill(cursor: Any, table: Table, schema: str | None, base: str, existing: st
     cursor.execute(_GRANTS, (existing, existing))
     grants = [statement for (statement,) in cursor.fetchall()]
     cursor.execute(f"DROP TABLE {existing}")
-    cursor.execute(f"ALTER TABLE {made} RENAME TO {quoted(base)}")
+    cursor.execute(f"ALTER TABLE {made} RENAME TO {quote_identifier(base)}")
     for statement in grants:
         cursor.execute(statement)
 
@@ -153,7 +153,7 @@ def _check_lengths(names: Sequence[str]) -> None:
 
 
 @contextmanager
-def _connected(address: str, error: type[ShoalError]) -> Iterator[Any]:
+def _connect(address: str, error: type[ShoalError]) -> Iterator[Any]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -167,7 +167,7 @@ def _connected(address: str, error: type[ShoalError]) -> Iterator[Any]:
             hint="check the host, port, database, user and password of the address",
         ) from None
     try:
-        with connection, quiet(_database(address), error=error), _explained(_database(address), error):
+        with connection, quiet(_database(address), error=error), _explain_errors(_database(address), error):
             with connection.cursor() as cursor:
                 for statement in _SESSION:
                     cursor.execute(statement)
@@ -177,7 +177,7 @@ def _connected(address: str, error: type[ShoalError]) -> Iterator[Any]:
 
 
 @contextmanager
-def _explained(place: str, error: type[ShoalError]) -> Iterator[None]:
+def _explain_errors(place: str, error: type[ShoalError]) -> Iterator[None]:
     """Put the driver's errors in words, by their code: its own words may hold values."""
     from adbc_driver_manager import AdbcStatusCode, Error
 
@@ -208,7 +208,7 @@ def _relations(cursor: Any, table: str) -> set[str]:
     """Return all that a name may stand for; names of schemas and tables may hold dots themselves."""
     found = set()
     for schema, base in _readings(table):
-        name = quoted(base) if schema is None else f"{quoted(schema)}.{quoted(base)}"
+        name = quote_identifier(base) if schema is None else f"{quote_identifier(schema)}.{quote_identifier(base)}"
         cursor.execute(_FOUND, (name,))
         found |= {row[0] for row in cursor.fetchall()}
     return found
@@ -238,7 +238,7 @@ def _place(cursor: Any, table: str) -> tuple[str | None, str]:
 def _check_times(cursor: Any, relation: str, columns: Sequence[tuple[str, str, str]]) -> None:
     """Refuse days and times that have no equal elsewhere."""
     strange = {
-        name: condition.format(quoted(name))
+        name: condition.format(quote_identifier(name))
         for name, kind, _ in columns
         for beginning, condition in _STRANGE.items()
         if kind.startswith(beginning) and not kind.endswith("[]")
@@ -262,7 +262,7 @@ def _check_numbers(engine: DuckDBEngine, expression: TableQuery, numbers: dict[s
     if not numbers:
         return
     lost = {name: (number.isnull() & expression[name].notnull()).sum() for name, number in numbers.items()}
-    counts = engine.fetch(expression.aggregate(named(lost))).to_pylist()[0]
+    counts = engine.fetch(expression.aggregate(name_values(lost))).to_pylist()[0]
     problems = Problems()
     for name, count in counts.items():
         if count:
@@ -277,10 +277,10 @@ def _columns(cursor: Any, relation: str) -> list[tuple[str, str, str]]:
 
 def _expression(name: str, kind: str) -> str:
     if kind == "numeric":
-        return f"{quoted(name)}::double precision"
+        return f"{quote_identifier(name)}::double precision"
     if kind in _NATIVE or (kind.startswith(_NATIVE_STARTS) and not kind.endswith("[]")):
-        return quoted(name)
-    return f"{quoted(name)}::text"
+        return quote_identifier(name)
+    return f"{quote_identifier(name)}::text"
 
 
 def _decimal(kind: str) -> str:

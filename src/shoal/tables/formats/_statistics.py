@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from shoal.errors import MissingExtraError
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of
-from shoal.tables.formats._format import FileFormat, Format, Options, existing, opening, staged
+from shoal.tables.formats._format import FileFormat, Format, Options, existing, opening, table_in_memory
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 _LONGEST_LABEL = 60  # of a file, in SPSS
@@ -41,7 +41,7 @@ class _Statistics(FileFormat):
         rows = table_of(list(frame.columns), (frame[name].tolist() for name in frame.columns))
         source = Source(kind=self.name, name=path.name, path=path, first_row=1)
         titles = {name: title for name, title in described.column_names_to_labels.items() if title}
-        return staged(rows, source, notes=(told,) if labelled else (), titles=titles)
+        return table_in_memory(rows, source, notes=(told,) if labelled else (), titles=titles)
 
     def _labels(self, path: Path) -> dict[str, Any]:
         return {"apply_value_formats": True, "formats_as_category": False}
@@ -61,7 +61,7 @@ class _Statistics(FileFormat):
             options["file_label"] = self._book.description[:_LONGEST_LABEL]
         getattr(_pyreadstat(self.title), self.writer)(frame, str(path), **options)
 
-    def described(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
+    def with_description(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
         if self._book.labels or self._book.titles:  # those of a file, which go before declared ones
             return type(self)(replace(self._book, description=description))
         codes: dict[str, dict[Code, str]] = {
@@ -92,9 +92,9 @@ class _Labelled(_Statistics):
             return super().like(original)
         return type(self)(found.codebook(existing(original)))
 
-    def _coded(self, frame: Any, *, texts: bool) -> dict[str, Coded]:
+    def _collect_codes(self, frame: Any, *, texts: bool) -> dict[str, Coded]:
         columns = {name: [value if isinstance(value, str) else None for value in frame[name]] for name in frame.columns}
-        coded = {name: self._book.coded(name, values, texts=texts) for name, values in columns.items()}
+        coded = {name: self._book.encode_labels(name, values, texts=texts) for name, values in columns.items()}
         return {name: each for name, each in coded.items() if each is not None}
 
 
@@ -111,7 +111,7 @@ class Stata(_Labelled):
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
         # Stata labels numbers only, and has missing values of several kinds: .a is one
-        found = self._coded(frame, texts=False)
+        found = self._collect_codes(frame, texts=False)
         for name, each in found.items():
             frame[name] = frame[name].astype(object)
             frame[name] = ["a" if code is not None and code == each.star else code for code in each.values]
@@ -135,7 +135,7 @@ class Spss(_Labelled):
     reserved: ClassVar[re.Pattern[str]] = re.compile("all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE)
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
-        found = self._coded(frame, texts=True)
+        found = self._collect_codes(frame, texts=True)
         for name, each in found.items():
             frame[name] = each.values
         starred = {name: [each.star] for name, each in found.items() if each.star is not None}
@@ -184,7 +184,7 @@ class Codebook:
     #: Whether the labels were declared rather than read off a file: all of them are then written.
     declared: bool = False
 
-    def coded(self, name: str, values: Sequence[str | None], *, texts: bool) -> Coded | None:
+    def encode_labels(self, name: str, values: Sequence[str | None], *, texts: bool) -> Coded | None:
         """Return released labels as the codes that they had; None where one is no label of the file.
 
         A ``*`` gets a code of its own, which is missing. Labels that were not released are not written: the labels of

@@ -118,12 +118,13 @@ class Utf8Stream(io.RawIOBase):
         valid = error.object[: error.start]
         if self._encoding == Encoding("utf-8") and self._ascii and valid.isascii():
             return WrongEncoding()
-        from shoal.tables.formats._legacy import spoken, try_encodings
+        from shoal.tables.formats._legacy import name_encoding, try_encodings
 
         line = self._lines + valid.count(b"\n") + 1
-        fitting = [spoken(codec) for codec in try_encodings(self._path) if codec != self._encoding.codec]
+        fitting = [name_encoding(codec) for codec in try_encodings(self._path) if codec != self._encoding.codec]
+        expected = name_encoding(self._encoding.codec)
         return DataError(
-            f"{self._path.name}: the text is not valid {spoken(self._encoding.codec)} (first error in line {line:,}).",
+            f"{self._path.name}: the text is not valid {expected} (first error in line {line:,}).",
             hint=f"specify the file's encoding; {' or '.join(fitting) or 'none that Shoal knows'} fits",
         )
 

@@ -136,7 +136,7 @@ def records(
             chosen = tables.containing(chosen, here.column(table, column), contains)
             total = chosen.count()
         if sort is not None:
-            chosen = tables.ordered(chosen, here.column(table, sort), descending=descending)
+            chosen = tables.order_by_column(chosen, here.column(table, sort), descending=descending)
         rows = tables.records_from(chosen, start, limit)
     columns = []
     for cells in rows.columns:

@@ -158,7 +158,7 @@ def test_a_limit_that_holds_every_tuple_changes_nothing(people, little) -> None:
 def test_counts_at_coarser_levels_are_those_of_the_records(people, little, monkeypatch, limit, joined) -> None:
     little(limit)
     if joined:
-        monkeypatch.setattr(DuckDBEngine, "translated", lambda *_: None)
+        monkeypatch.setattr(DuckDBEngine, "translate_values", lambda *_: None)
     found = encode(table(people), sensitive=("illness",), coarse=True)
     levels = {h.attribute: h.floor for h in found.frequencies.hierarchies}
     expected = at(people, levels).assign(illness=people["illness"]).value_counts().to_dict()
