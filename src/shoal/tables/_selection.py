@@ -235,7 +235,7 @@ class RecordStore:
         keys = {self._names[each]: self._records[self._names[each]] for each in names}
         records = self._units(None, name, origin, step, bounds, beside=keys)
         grouped = records.group_by(list(keys)).aggregate(s=records.unit.sum(), n=records.count())
-        rows = self._fetched(grouped)
+        rows = self._compute(grouped)
         return {each: rows[self._names[each]] for each in names}, rows["s"], rows["n"]
 
     def tally(
