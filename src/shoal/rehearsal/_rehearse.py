@@ -417,7 +417,9 @@ def _attempt(
 def _contents(knowledge: BothSides) -> Array:
     """Return a number for each record, equal where all released columns are."""
     views = knowledge.released.values()
-    codes = np.stack([view.codes for view in views], axis=1) if views else np.zeros((1, 1), dtype=np.int32)
+    if not views:  # all of them say the same everywhere
+        return np.zeros(len(next(iter(knowledge.known.values())).codes), dtype=np.int64)
+    codes = np.stack([view.codes for view in views], axis=1)
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 

@@ -356,3 +356,13 @@ def test_the_report_of_the_publisher_begins_with_the_rehearsal(tmp_path: Path) -
         assert share in text
         assert who.replace("`", "") in text.replace("`", "")
     assert rehearsal_line(found) not in (folder / "report.html").read_text()
+
+
+def test_columns_that_say_the_same_of_everybody_tell_nothing() -> None:
+    draws = np.random.default_rng(1)
+    weight, height, classes = _people(draws)
+    known, released = pa.table({"weight": weight, "height": height}), pa.table({"other": np.ones(RECORDS)})
+    found = rehearse(known, released, classes, risk=1 / K)
+    assert found is not None
+    assert not found.hollow
+    assert found.singled_out == 0
