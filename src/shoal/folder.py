@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal import hierarchies, tables
-from shoal.copying import inspected
+from shoal.copying import inspect_release
 from shoal.errors import OutputError, VerificationError
 from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Event, File, fingerprint, load
 from shoal.hierarchies import Hierarchy
@@ -101,7 +101,7 @@ class ReleaseFolder:
         VerificationError
             If it holds what no release holds.
         """
-        with inspected(Path(path)) as copy:
+        with inspect_release(Path(path)) as copy:
             if copy.refused:
                 raise VerificationError(
                     f"`{name}` in the release is {why}" for name, why in sorted(copy.refused.items())
