@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -35,6 +36,7 @@ __all__ = [
     "ReleaseFolder",
     "check_outside_releases",
     "hierarchy_name",
+    "neighbouring_releases",
 ]
 
 PLAN, SUMMARY, REPORT, SIGNATURE = "plan.toml", "summary.txt", "report.html", "signature.json"
@@ -50,6 +52,45 @@ def check_outside_releases(file: str | Path) -> None:
         raise OutputError(
             f"{file} lies in the folder of a release, which would no longer verify", hint="write elsewhere"
         )
+
+
+#: how much of all their columns two tables share that are taken for versions of one
+_ALIKE = 0.8
+#: a plan is a few pages; of more neighbours the rest is not looked at
+_LARGEST_PLAN, _MOST_NEIGHBOURS = 1 << 20, 1_000
+
+
+def neighbouring_releases(release: Path, columns: Iterable[str]) -> list[str]:
+    """Return the names of the folders beside ``release`` with releases of a table that has nearly the same columns.
+
+    Only plans are read, and no records: whether the same people are in both tables is not known. Differentially private
+    releases are left out: what they give away together adds up.
+    """
+    asked = set(columns)
+    try:
+        neighbours = sorted(release.absolute().parent.iterdir())[:_MOST_NEIGHBOURS]
+    except OSError:
+        return []
+    plans = {folder.name: _neighbouring_plan(folder) for folder in neighbours if folder.name != release.name}
+    described = {name: set(found) for name, plan in plans.items() if isinstance(found := plan.get("columns"), dict)}
+    return [name for name, names in described.items() if len(asked & names) >= _ALIKE * len(asked | names) > 0]
+
+
+def _neighbouring_plan(folder: Path) -> Mapping[str, object]:
+    """Return the plan of a release as it stands in its file; empty where there is none, or a private one."""
+    from shoal.methods.truthful import DifferentialPrivacy
+
+    plan = folder / PLAN
+    try:
+        if folder.is_symlink() or plan.is_symlink() or not plan.is_file() or not (folder / CERTIFICATE).is_file():
+            return {}
+        if plan.stat().st_size > _LARGEST_PLAN:
+            return {}
+        content = tomllib.loads(plan.read_text(encoding="utf-8"))
+        models = {promise["model"] for promise in content.get("promises", ())}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
+    return {} if models == {DifferentialPrivacy.name} else content
 
 
 def hierarchy_name(number: int, column: str) -> str:

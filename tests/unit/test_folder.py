@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from shoal.errors import PlanError, Undecided
-from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
+from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder, neighbouring_releases
 from shoal.guarantees import CERTIFICATE
 
 SOURCE = Path(shoal.__file__).parent
@@ -48,6 +48,33 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="cannot be read"):
         ReleaseFolder(tmp_path).plan  # noqa: B018
     assert ReleaseFolder(tmp_path).read_text(SUMMARY) is None
+
+
+def test_releases_of_a_table_with_the_same_columns_are_named(folder: Path) -> None:
+    beside = folder.parent / "next"
+    assert neighbouring_releases(beside, ["age", "illness"]) == [folder.name]
+    assert neighbouring_releases(beside, ["age", "illness", "town"]) == []
+    assert neighbouring_releases(folder, ["age", "illness"]) == []
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "[columns",
+        "columns = 3",
+        "promises = [1]\n[columns.age]",
+        '[[promises]]\nmodel = "differential-privacy"\n[columns.age]',
+        "#" * (1 << 21) + "\n[columns.age]",
+    ],
+)
+def test_neighbours_that_are_private_or_cannot_be_read_are_passed_over(tmp_path: Path, plan: str) -> None:
+    folder = tmp_path / "earlier"
+    folder.mkdir()
+    (folder / CERTIFICATE).touch()
+    (folder / PLAN).write_text(plan)
+    assert neighbouring_releases(tmp_path / "next", ["age"]) == []
+    (folder / PLAN).write_text('[[promises]]\nmodel = "k-anonymity"\n[columns.age]')
+    assert neighbouring_releases(tmp_path / "next", ["age"]) == ["earlier"]
 
 
 def test_no_other_module_names_the_files_of_a_release() -> None:

@@ -451,8 +451,32 @@ def _search(release: Release, *, chosen: bool) -> list[str]:
     return [f"{method}; the best found with one level per column is {search.one_level:.3g}.", *lines]
 
 
+def _neighbours(release: Release, output: Path) -> list[str]:
+    """Return the releases of the same table beside this one that it shares no series or budget with."""
+    from shoal.folder import neighbouring_releases
+
+    if release.series is not None or not release.plan.class_models:
+        return []
+    return neighbouring_releases(output, release.plan.schema.names)
+
+
+def _item(text: str) -> str:
+    """Return a line of a list, wrapped for a terminal."""
+    return textwrap.fill(text, 80, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _warn_of_neighbours(neighbours: list[str]) -> str:
+    """Say what two releases of one table give away, and what helps."""
+    named = ", ".join(f"`{name}`" for name in neighbours[:3]) + (" and others" if len(neighbours) > 3 else "")
+    return (
+        f"The same folder holds {named}, with the same columns. If the same people are in both tables, whoever has "
+        "both releases may find people whom each of them hides. `shoal series risk` measures that; "
+        "`shoal series create` and --series prevent it."
+    )
+
+
 def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehearsal | None, json: bool) -> None:
-    attention = release.attention
+    attention, neighbours = release.attention, _neighbours(release, output)
     if json:
         _output.print_json(
             {
@@ -469,6 +493,7 @@ def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehea
                 "rehearsal": rehearsed,
                 **({} if release.payment is None else {"account": release.payment.entry}),
                 **({} if release.series is None else {"series": release.series.recorded}),
+                "neighbours": neighbours,
                 "risk": {"after": release.after}
                 if release.before is None
                 else {"before": release.before, "after": release.after},
@@ -481,13 +506,13 @@ def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehea
     show_rehearsal(rehearsed)
     _output.text(str(release))
     if search:
-        _output.text("\n  ".join(("Method", *search)))
+        _output.text("\n".join(("Method", *map(_item, search))))
     if attention:
-        wrapped = textwrap.TextWrapper(80, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
-        lines = map(wrapped.fill, attention)
-        _output.text("\n".join(("Attention", *lines)))
+        _output.text("\n".join(("Attention", *map(_item, attention))))
     if release.series is not None:
         _output.text("\n".join(("Series", *(f"  - {line}" for line in release.series.lines()))))
+    elif neighbours:
+        _output.text("\n".join(("Series", _item(_warn_of_neighbours(neighbours)))))
     if release.payment is not None:
         _output.line("Account", style="bold")
         _output.line(f"  {release.payment}; {release.payment.left} is left.")

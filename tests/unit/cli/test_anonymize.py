@@ -89,3 +89,13 @@ def test_a_new_option_is_refused_beside_a_plan(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(BESIDE_A_PLAN - {"source"}))
 def test_a_plan_allows_the_options_that_it_does_not_decide(name: str, tmp_path: Path) -> None:
     assert "cannot be combined" not in _beside_a_plan(tmp_path, name)
+
+
+def test_a_second_release_of_a_table_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people.csv").write_text("town\n" + "Ulm\nBonn\n" * 2)
+    for name in ("first", "second"):
+        anonymize(source=str(tmp_path / "people.csv"), output=tmp_path / name, k=2, method="generalize")
+    first, second = capsys.readouterr().out.split("The release is in")[:2]
+    assert "shoal series" not in first
+    assert "holds `first`" in second
+    assert "`shoal series risk`" in second
