@@ -54,6 +54,7 @@ IMPOSSIBLE = (
     + ["AGEP < 5 and DPHY in (1, 2)", "AGEP < 5 and DREM in (1, 2)"]
     + ["AGEP >= 5 and DPHY is missing", "AGEP >= 5 and DREM is missing"]
     + ["HOUSING_TYPE != 1 and OWN_RENT != 0", "HOUSING_TYPE = 1 and OWN_RENT = 0"]
+    + ["HOUSING_TYPE != 1 and WGTP >= 1", "HOUSING_TYPE = 1 and WGTP < 1"]
     + ["HOUSING_TYPE != 1 and NPF is not missing", "HOUSING_TYPE != 1 and NOC is not missing"]
     + [
         "HOUSING_TYPE = 1 and NOC is missing",
@@ -61,6 +62,23 @@ IMPOSSIBLE = (
         "OWN_RENT = 0 and NOC is not missing",
     ]
 )
+_WEIGHTS = [
+    [1, *range(10, 110, 10), 120, 140, 160, 180, 200, 250, 300, 400, 600],
+    [1, 20, 50, 100, 200, 400],
+    [1, 50, 100, 200],
+]
+_LARGE = (85_000, 100_000, 125_000, 150_000, 200_000, 300_000, 500_000)
+#: Round numbers, closer where many people are; tables are made of these intervals, never of single numbers.
+CUTS = {
+    "PINCP": [
+        [0, 1, *range(2_500, 15_000, 2_500), *range(15_000, 40_000, 5_000), *range(40_000, 80_000, 10_000), *_LARGE],
+        [0, 1, 5_000, 10_000, 20_000, 30_000, 40_000, 60_000, 100_000, 200_000],
+        [1, 20_000, 40_000, 100_000],
+    ],
+    "POVPIP": [[*range(25, 501, 25), 501], [50, 100, 150, 200, 300, 400, 501], [100, 200, 400]],
+    "PWGTP": _WEIGHTS,
+    "WGTP": _WEIGHTS,
+}
 DERIVED = {"DENSITY": "PUMA", "INDP_CAT": "INDP"}
 #: Peers on the national excerpt, demographic columns, as NIST published them: k-marginal, propensity, unique matches.
 PUBLISHED = {
@@ -82,10 +100,13 @@ def schema_text(file: str, columns: list[str], rows: list[dict[str, str]]) -> st
     lines = [f"impossible = {json.dumps(rules)}" if rules else "", ""]
     for name in columns:
         lines += [f"[columns.{name}]"]
-        if name in derived:
-            pairs = {row[derived[name]]: row[name] for row in rows if row[derived[name]] != "N"}
+        if name in derived and derived[name] != "INDP":
+            pairs = {row[derived[name]]: row[name] for row in rows}
             values = ", ".join(f"{json.dumps(value)} = {json.dumps(label)}" for value, label in pairs.items())
             lines += ['role = "drop"', f'derived = {{ from = "{derived[name]}", values = {{ {values} }} }}', ""]
+            continue
+        if name in derived:
+            lines += ['role = "drop"', f'derived = {{ from = "{derived[name]}", level = 1 }}', ""]
             continue
         lines += ['role = "quasi-identifier"', 'missing_values = ["N"]']
         entry = described[name]
@@ -97,10 +118,16 @@ def schema_text(file: str, columns: list[str], rows: list[dict[str, str]]) -> st
                 lines += ['kind = "ordinal"', f"values = {json.dumps(sorted(values, key=int))}"]
             else:
                 lines += [f"values = {json.dumps(values)}"]
+            if name in derived.values() and name == "INDP":
+                groups: dict[str, set[str]] = {}
+                for row in rows:
+                    if row[name] != "N":
+                        groups.setdefault(row["INDP_CAT"], set()).add(row[name])
+                listed = ", ".join(f"{json.dumps(group)} = {json.dumps(sorted(own))}" for group, own in groups.items())
+                lines += [f"hierarchy = {{ groups = [{{ {listed} }}] }}"]
         else:
             lines += ['kind = "numeric"', f"minimum = {entry['min']}", f"maximum = {entry['max']}"]
-            width = max(1, round((entry["max"] - entry["min"]) / 100))
-            lines += [f"hierarchy = {{ intervals = [{width}, {5 * width}, {25 * width}] }}"]
+            lines += [f"hierarchy = {{ cuts = {json.dumps(CUTS[name])} }}"]
         lines += [""]
     return "\n".join(lines)
 
@@ -109,7 +136,9 @@ def releases(table: shoal.Table, folder: Path) -> Iterator[tuple[str, Path]]:
     """Make every release and the file of records that analysts get of it."""
     for epsilon in EPSILONS:
         private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5")
-        release = shoal.anonymize(table, private, method=shoal.TruthfulTables()).write(folder / f"tables-{epsilon}")
+        release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels=_levels(table))).write(
+            folder / f"tables-{epsilon}"
+        )
         path = folder / f"tables-{epsilon}.csv"
         shoal.estimate(release).write_records(path)
         yield f"truthful-tables, epsilon {epsilon}", path
@@ -120,6 +149,11 @@ def releases(table: shoal.Table, folder: Path) -> Iterator[tuple[str, Path]]:
             path = folder / f"{name}.csv"
             shoal.released(release).write_concrete(path)
             yield f"{method.name}, k = {k}", path
+
+
+def _levels(table: shoal.Table) -> dict[str, int]:
+    """Return that columns of many numbers are released in their smallest intervals."""
+    return {name: 1 for name in table.columns if name in CUTS}
 
 
 def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, Path, float]]:

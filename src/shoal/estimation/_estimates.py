@@ -15,11 +15,11 @@ import pyarrow as pa
 from shoal import tables
 from shoal.errors import InputError, ParameterError, Problems, quoted
 from shoal.estimation._impossible import ImpossibleRules
-from shoal.estimation._margins import Margins, read_margins
-from shoal.estimation._raking import POOL, RakedPool, raked
+from shoal.estimation._margins import read_margins
 from shoal.estimation._records import draw_records
 from shoal.estimation._spelling import SYNTHETIC, write_records
 from shoal.estimation._weights import WEIGHT, certified_steps
+from shoal.fitting import POOL, Margins, RakedPool, raked
 from shoal.folder import ReleaseFolder, check_outside_releases
 from shoal.guarantees import Event
 from shoal.methods.truthful import HIDDEN, HiddenCounts, read_hidden

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shoal.errors import InputError
-from shoal.estimation._margins import Codes, Margins
+from shoal.fitting import Codes, Margins
 from shoal.hierarchies import Hierarchy, derive_columns
 from shoal.schema import Attribute, Kind, Schema
 from shoal.schema.conditions import Condition, In, attributes, certain_and_possible, holds, members

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal.errors import InputError, ParameterError
 from shoal.estimation._below import ValuesBelow, values_below
 from shoal.estimation._impossible import ImpossibleRules
-from shoal.estimation._margins import Codes, Margins
+from shoal.fitting import Codes, Margins
 from shoal.hierarchies import derive_columns
 from shoal.kernels import Floats, Integers
 from shoal.schema import Schema

@@ -60,6 +60,8 @@ def _spelt(column: pa.Array, schema: Schema, attribute: Attribute) -> pa.Array:
     if reading.decimal == "," and pa.types.is_floating(column.type):
         column = pc.replace_substring(text(column), ".", ",")
     marks = (*reading.missing_values, *schema.missing_values)
+    if not marks and attribute.derived is not None:
+        marks = schema[attribute.derived.source].reading.missing_values
     if marks and column.null_count:
         column = pc.fill_null(text(column), marks[0])
     return column

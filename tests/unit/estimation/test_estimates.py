@@ -11,8 +11,8 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ParameterError, Undecided
-from shoal.estimation._margins import Margin, Margins
-from shoal.estimation._raking import _LEAST_LOG, RakedPool, _agreed, _constraint, raked
+from shoal.fitting import Margin, Margins, RakedPool, raked
+from shoal.fitting._raking import _LEAST_LOG, _agreed, _constraint
 
 ROWS = 20_000
 SIZE = 20_000

@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ParameterError
-from shoal.estimation import ABOUT
+from shoal.estimation import ABOUT, write_records
 
 ROWS = 6_000
 SCHEMA = """
@@ -159,3 +159,40 @@ def _with_rules(schema: shoal.Schema, rules: tuple[str, ...]) -> shoal.Schema:
     from dataclasses import replace
 
     return replace(schema, impossible=rules)
+
+
+def test_a_derived_column_has_the_missing_mark_of_the_one_that_it_follows_from(tmp_path: Path) -> None:
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(name="job", reading=shoal.Reading(missing_values=("N",))),
+            shoal.Attribute(name="trade", role="drop", derived=shoal.Derived(source="job", values=(("1", "crafts"),))),
+        )
+    )
+    rows = pa.table({"job": ["1", None], "trade": ["crafts", None]})
+    write_records(rows, schema, tmp_path / "records.csv", about="Synthetic records")
+    assert (tmp_path / "records.csv").read_text().splitlines()[1:] == ["1,crafts", "N,N"]
+
+
+def test_intervals_that_are_narrow_beside_the_bounds_are_read_and_drawn() -> None:
+    """No number of a grid between the bounds need lie in them."""
+    generator = np.random.default_rng(4)
+    income = np.where(generator.random(ROWS) < 0.5, 0, generator.integers(1, 2_000_000, ROWS))
+    schema = shoal.Schema(
+        attributes=(
+            shoal.Attribute(
+                name="income",
+                role="quasi-identifier",
+                kind="numeric",
+                domain=shoal.Domain(minimum=-9_000, maximum=2_000_000),
+                hierarchy=shoal.Cuts(levels=((0, 1, 1_000_000), (1, 1_000_000))),
+            ),
+            shoal.Attribute(name="half", role="quasi-identifier", domain=shoal.Domain(values=("yes", "no"))),
+        )
+    )
+    half = np.where(generator.random(ROWS) < 0.5, "yes", "no")
+    table = shoal.read(pa.table({"income": income, "half": half})).with_schema(schema)
+    private = shoal.DifferentialPrivacy(epsilon=4, delta="1e-6")
+    release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels={"income": 1}))
+    drawn = release.estimate().records(ROWS, seed=1)["income"].to_numpy()
+    assert abs((drawn == 0).mean() - 0.5) < 0.05
+    assert abs((drawn >= 1_000_000).mean() - 0.25) < 0.05

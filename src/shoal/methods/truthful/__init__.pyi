@@ -8,8 +8,9 @@ from ._scheme import Drawn as Drawn
 from ._scheme import Tuples as Tuples
 from ._sets_listed import HIDDEN as HIDDEN
 from ._sets_listed import HiddenCounts as HiddenCounts
-from ._sets_listed import listed_values as listed_values
 from ._sets_listed import read_hidden as read_hidden
+from ._sets_margins import ReleasedTable as ReleasedTable
+from ._sets_margins import margins_of as margins_of
 from ._sets_method import TruthfulTables as TruthfulTables
 from ._sets_split import JointTrimmed as JointTrimmed
 from ._sets_split import TablesTrimmed as TablesTrimmed

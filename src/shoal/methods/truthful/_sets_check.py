@@ -100,7 +100,7 @@ def _choice(release: _TablesRelease) -> Decision:
     if split.pairs and {*names} <= {*release.hierarchies}:
         hierarchies: Sequence[Hierarchy] = [release.hierarchies[name] for name in names]
         number = len(candidates(hierarchies, [method.levels.get(name, 0) for name in names]))
-        if release.evidence.step(PairsChosen).candidates != number:
+        if any(step.candidates != number for step in release.evidence.steps(PairsChosen)):
             return False, "the number of candidates is not what the hierarchies give"
     return True, f"{len(chosen)} different pairs, each at levels to choose from" if chosen else "nothing was chosen"
 

@@ -28,22 +28,19 @@ from shoal.guarantees import (
     exactly,
     maybe,
 )
-from shoal.hierarchies import leaves_declared
-from shoal.kernels import Integers
-from shoal.mechanisms import RandomSource, discrete_gaussians
 from shoal.methods._opening import domains, domains_of_columns
 from shoal.methods.base import Method, MethodCapabilities, Part, PrivateReport, Result, Work
 from shoal.methods.truthful._make import check_declared, check_levels, level_problems, released_rows
 from shoal.methods.truthful._promises import DifferentialPrivacy, released_names, unreleased
 from shoal.methods.truthful._scheme import Tuples
-from shoal.methods.truthful._sets_choice import Expected, candidates, cells, choose, joint_classes
+from shoal.methods.truthful._sets_choice import candidates, choose, joint_classes
+from shoal.methods.truthful._sets_counted import count_table, trimmed
+from shoal.methods.truthful._sets_expected import expected_of
 from shoal.methods.truthful._sets_listed import (
     HIDDEN,
-    HiddenCounts,
     LeveledColumns,
     ListedClasses,
     countable,
-    listed_classes,
     number_of_classes,
     written_hidden,
 )
@@ -51,7 +48,6 @@ from shoal.methods.truthful._sets_split import (
     Composed,
     HiddenCounted,
     JointTrimmed,
-    Noise,
     PairsChosen,
     Split,
     TablesTrimmed,
@@ -85,8 +81,9 @@ class TruthfulTables(Method):
         privately with their levels. ``pairs+joint``: these, and a table of all columns, whose values are generalised as
         far as a privately drawn scheme says. Or a list of lists of columns: these tables.
     pairs
-        How many pairs are chosen; by default four times the number of columns, or all. Where epsilon is
-        below 1, that number times its square root: fewer tables with less noise each tell more.
+        How many pairs are chosen, in four rounds, of which later ones know the tables of those before; by default four
+        times the number of columns, or all. Where epsilon is below 1, that number times its square root: fewer tables
+        with less noise each tell more.
     levels
         Columns that are generalised to this level at least, decided without looking at the data; 0 for all others.
     chosen
@@ -172,7 +169,7 @@ class TruthfulTables(Method):
         check_levels(self.title, self.levels, frequencies.hierarchies)
         lows = tuple(self.levels.get(name, 0) for name in names)
         listed = ListedClasses(frequencies, countable(schema))
-        split = self.split(schema, privacy)
+        split = replace(self.split(schema, privacy), chosen=())  # pairs are chosen anew
         # drawn first: what is too wide for it is refused before anything is paid for
         joint = []
         if split.all_columns is not None:
@@ -183,19 +180,23 @@ class TruthfulTables(Method):
         alone = [LeveledColumns(tuple(own), tuple(lows[j] for j in own)) for own in declared]
         found = [count_table(listed, *each, work.source) for each in zip(alone, split.declared, strict=True)]
         chosen: list[LeveledColumns] = []
-        if split.pairs:
-            chosen = choose(
+        among = candidates(frequencies.hierarchies, lows)
+        for number in split.rounds if split.pairs else ():
+            tables_so_far = [*zip([*alone, *chosen], [*split.declared, *split.chosen], found, strict=True)]
+            chosen += choose(
                 listed,
-                lows,
-                _expected(listed, found, lows, split.declared, [leaves_declared(schema[name]) for name in names]),
-                number=split.pairs,
+                expected_of(schema, listed, lows, tables_so_far, together=bool(chosen)),
+                chosen,
+                among=among,
+                number=number,
                 epsilon=split.choice,
                 noise=split.usual,
                 watch=work.watch,
                 source=work.source,
             )
             split = split.with_pairs([listed.number(each) for each in chosen])
-        found += [count_table(listed, *each, work.source) for each in zip(chosen, split.chosen, strict=True)]
+            new = [*zip(chosen, split.chosen, strict=True)][-number:]
+            found += [count_table(listed, *each, work.source) for each in new]
         shown = [*(each.shown for each in found), *joint]
         if not any(len(each) for each in shown):
             raise RequirementError(
@@ -208,7 +209,7 @@ class TruthfulTables(Method):
         events = method.steps(
             schema,
             split,
-            candidates=len(candidates(frequencies.hierarchies, lows)),
+            candidates=len(among),
             hidden=[HiddenCounted.of(hidden)] if hidden else [],
         )
         cryptographic = work.source.cryptographic
@@ -297,15 +298,17 @@ class TruthfulTables(Method):
         declared = self.declared(schema)
         lows = [tuple(self.levels.get(name, 0) for name in table) for table in declared]
         found: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
-        if split.pairs:
+        rounds = split.by_round([*zip(self.chosen or (), split.chosen, strict=True)]) if split.pairs else ()
+        for number, own in enumerate(rounds, start=1):
             choice = PairsChosen(
-                pairs=tuple(tuple(pair) for pair in self.chosen or ()),
-                levels=tuple(tuple(pair.values()) for pair in self.chosen or ()),
+                round=number,
+                pairs=tuple(tuple(pair) for pair, _ in own),
+                levels=tuple(tuple(pair.values()) for pair, _ in own),
                 candidates=candidates,
                 epsilon_each=split.choice,
-                rho=split.rho_of_choice,
+                rho=len(own) * split.choice**2 / 8,
             )
-            found += [choice, TablesTrimmed.by(choice.pairs, choice.levels, split.chosen)]
+            found += [choice, TablesTrimmed.by(choice.pairs, choice.levels, [noise for _, noise in own])]
         if split.all_columns is not None:
             columns = self.joint(schema)
             joint = JointTrimmed(
@@ -357,50 +360,6 @@ def _file(number: int, columns: Sequence[str]) -> str:
 # -- a release; all that others see of it is a function of the plan, of the private choices and of the trimmed tables
 
 
-@dataclass(frozen=True, eq=False)
-class CountedTable:
-    """A trimmed table, and where the schema lists its classes the estimates X + m of all of them, in their order."""
-
-    shown: Tuples
-    estimates: Integers | None = None
-    #: The estimates of those that no record shows.
-    hidden: HiddenCounts | None = None
-
-
-def count_table(listed: ListedClasses, table: LeveledColumns, noise: Noise, source: RandomSource) -> CountedTable:
-    """Draw what a table shows.
-
-    Listed classes have their number whether it is above zero or not, others are shown by records or not at all.
-    """
-    classes = cells(listed.frequencies, table)
-    number = listed.number(table)
-    if number is None:
-        return CountedTable(trimmed(classes, noise, source))
-    sizes, levels = listed.counts(table), listed.levels(table)
-    left = sizes - _taken(number, noise, source)
-    names = list(listed_classes(listed.hierarchies, levels))
-    place = listed.places(table, classes.codes)
-    counts = np.where(place >= 0, left[place], classes.counts - _taken(len(classes), noise, source))
-    return CountedTable(
-        shown=classes.showing(np.maximum(counts, 0)),
-        estimates=left + noise.m,
-        hidden={names[each]: int(left[each]) + noise.m for each in np.flatnonzero(left <= 0).tolist()},
-    )
-
-
-def trimmed(classes: Tuples, noise: Noise, source: RandomSource) -> Tuples:
-    """Draw how many copies of each class are shown, and keep those of which any are."""
-    return classes.showing(np.maximum(classes.counts - _taken(len(classes), noise, source), 0))
-
-
-def _taken(number: int, noise: Noise, source: RandomSource) -> Integers:
-    """Draw how many records are taken off each of so many classes: exact, draws below -m repeated."""
-    taken = np.full(number, -1, dtype=np.int64)
-    while len(open_still := np.flatnonzero(taken < 0)):
-        taken[open_still] = noise.m + discrete_gaussians(noise.variance, len(open_still), source=source)
-    return taken
-
-
 def _resolved(plan: Plan) -> tuple[tuple[Requirement, ...], DifferentialPrivacy]:
     """Return the promises with the standard definition, which is what the composition gives."""
     models = tuple(
@@ -409,36 +368,6 @@ def _resolved(plan: Plan) -> tuple[tuple[Requirement, ...], DifferentialPrivacy]
     )
     privacy = next(model for model in models if isinstance(model, DifferentialPrivacy))
     return models, privacy
-
-
-def _expected(
-    listed: ListedClasses,
-    found: Sequence[CountedTable],
-    lows: Sequence[int],
-    noise: Sequence[Noise],
-    closed: Sequence[bool],
-) -> Expected:
-    """Estimate records, and how many of them have each value, from what was released of single columns alone.
-
-    Values that are not counted and that no record shows count 0: how many there are would depend on the data.
-    ``closed`` are the columns that have no values but those that the schema lists; their tables count all records.
-    """
-    counts, totals, whole = [], [], []
-    for j, (each, low, own) in enumerate(zip(found, lows, noise, strict=True)):
-        hierarchy = each.shown.hierarchies[0]
-        known = hierarchy.attribute in listed.hierarchies
-        codes = each.shown.codes[:, 0].astype(np.int64)
-        codes = listed.codes(j, low)[codes] if known else codes
-        labels = (listed.hierarchies[hierarchy.attribute] if known else hierarchy).labels[low]
-        sizes = np.zeros(len(labels)) if each.estimates is None else each.estimates.astype(np.float64)
-        sizes[codes[codes >= 0]] = each.shown.counts[codes >= 0] + own.m
-        counts.append(np.maximum(sizes, 0))
-        totals.append(float(sizes.sum()) + float((each.shown.counts[codes < 0] + own.m).sum()))
-        if closed[j] and each.estimates is not None:
-            whole.append((totals[-1], 1 / (len(sizes) * float(own.variance))))
-    if whole:
-        return Expected(float(np.average([one for one, _ in whole], weights=[of for _, of in whole])), counts)
-    return Expected(max(totals), counts)
 
 
 def _parts(

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from shoal.errors import ParameterError, counted
 from shoal.guarantees import UNLESS_DEFAULT, Event, Kept
 from shoal.mechanisms import person_delta, record_delta
 from shoal.methods.truthful import gaussian
 
+_Any = TypeVar("_Any")
+
 #: Parts of rho for declared tables, for choosing pairs, for the tables of pairs, for drawing the scheme of the table of
 #: all columns, and for that table; those that a release has are scaled to the sum 1. Measured on Adult; with 4 for
 #: declared tables, NIST's excerpt had single columns a fifth further off, and pairs no nearer.
 _DECLARED, _CHOICE, _PAIRS, _SCHEME, _JOINT = 8, 1, 15, 1, 4
+#: Pairs are chosen in so many rounds of about equally many.
+_ROUNDS = 4
 #: Variances are multiples of one over this, and epsilons of choices of one over its fifth power.
 _GRID = 16
 #: A table whose classes the schema does not list counts as one of so many.
@@ -99,9 +105,26 @@ class Split:
             per_person=per_person,
         )
 
+    @property
+    def rounds(self) -> tuple[int, ...]:
+        """How many pairs are chosen in each round, before their tables are made and tell what to expect of others."""
+        most = min(_ROUNDS, self.pairs)
+        return tuple(self.pairs // most + (number < self.pairs % most) for number in range(most))
+
+    def by_round(self, chosen: Sequence[_Any]) -> list[Sequence[_Any]]:
+        """Return what belongs to the pairs of each round."""
+        ends = [0, *itertools.accumulate(self.rounds)]
+        return [chosen[start:end] for start, end in itertools.pairwise(ends)]
+
     def with_pairs(self, classes: Sequence[int | None]) -> Split:
-        """Divide what the pairs may lose among those that were chosen, by their numbers of classes."""
-        return replace(self, chosen=_divided(self.pairs_rho, classes, self.each))
+        """Divide what the pairs of each round may lose among those that were chosen, by their numbers of classes.
+
+        ``classes`` has those of all pairs, or of those of the first rounds.
+        """
+        each_pair = self.pairs_rho / self.pairs
+        rounds = zip(self.rounds, self.by_round(classes), strict=True)
+        noise = [_divided(number * each_pair, own, self.each) for number, own in rounds if own]
+        return replace(self, chosen=tuple(itertools.chain(*noise)))
 
     @property
     def usual(self) -> Noise:
@@ -256,6 +279,8 @@ class PairsChosen(Event):
 
     name = "pairs-chosen"
     draws = True
+    #: Later rounds know the tables of the ones before.
+    round: int
     #: What was chosen, in that order.
     pairs: tuple[tuple[str, ...], ...]
     levels: tuple[tuple[int, ...], ...]
@@ -265,8 +290,8 @@ class PairsChosen(Event):
     epsilon_each: Fraction
     rho: Fraction
     sentence = (
-        "Chose {pairs!n:pair} of columns and their levels from {candidates:,} candidates by exact exponential "
-        "mechanisms (epsilon {epsilon_each!f:.4g} each, rho {rho!f:.4g} together)."
+        "Round {round}: chose {pairs!n:pair} of columns and their levels from {candidates:,} candidates by exact "
+        "exponential mechanisms (epsilon {epsilon_each!f:.4g} each, rho {rho!f:.4g} together)."
     )
 
 

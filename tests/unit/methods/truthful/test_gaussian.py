@@ -14,7 +14,8 @@ import pytest
 from shoal.hierarchies import Hierarchy, build
 from shoal.mechanisms import ExponentialMechanism
 from shoal.methods.truthful import gaussian
-from shoal.methods.truthful._sets_choice import Expected, candidates, score
+from shoal.methods.truthful._sets_choice import candidates, score
+from shoal.methods.truthful._sets_expected import ExpectedAlone
 from shoal.methods.truthful._sets_listed import ListedClasses, countable
 from shoal.methods.truthful._sets_split import Noise, Split
 from shoal.schema import Attribute, Domain, Groups, Intervals, Schema
@@ -23,6 +24,9 @@ from shoal.tables import Frequencies, encode, read
 #: Classes that the schema lists have a number, however far below zero.
 COUNTED = -(10**9)
 SETTINGS = [(0, 0.5), (1, 0.5), (3, 2.0), (5, 4.0), (12, 9.0), (30, 60.0)]
+
+#: How many records there are, and how many have each value of either column.
+Expected = tuple[float, list[np.ndarray]]
 
 
 def shown(c: int, m: int, v: float, least: int = 1) -> dict[int, float]:
@@ -169,7 +173,8 @@ def _scores(counts: np.ndarray, expected: Expected, noise: Noise, *, counted: bo
 
 
 def _scores_of(listed: ListedClasses, expected: Expected, noise: Noise) -> list[int]:
-    return [score(listed, each, (0, 0), expected, noise) for each in candidates(listed.frequencies.hierarchies, (0, 0))]
+    alone = ExpectedAlone(listed, (0, 0), *expected)
+    return [score(listed, each, alone, noise) for each in candidates(listed.frequencies.hierarchies, (0, 0))]
 
 
 @pytest.mark.parametrize("counted", [True, False])
@@ -178,7 +183,7 @@ def test_a_record_changes_every_score_by_at_most_one(counted: bool) -> None:
     moved = set()
     for _ in range(200):
         counts = generator.integers(0, 9, 16)
-        expected = Expected(float(counts.sum()), [generator.integers(0, 20, 4).astype(float) for _ in range(2)])
+        expected = (float(counts.sum()), [generator.integers(0, 20, 4).astype(float) for _ in range(2)])
         noise = Noise(int(generator.integers(0, 5)), Fraction(int(generator.integers(1, 9)), 4))
         more = counts.copy()
         more[generator.integers(16)] += 1
@@ -202,7 +207,7 @@ def test_a_value_that_nobody_had_before_changes_every_score_by_at_most_one() -> 
     )
     rows = [(0, 10), (0, 10), (0, 20), (5, 10), (5, 20), (5, 20)]
     # the noisy counts of the ages 0 to 7 and of no age: nobody is 1 year old, and noise says 30
-    expected = Expected(60.0, [np.array([3.0, 30, 0, 0, 0, 3, 12, 12, 0]), np.array([30.0, 30])])
+    expected = (60.0, [np.array([3.0, 30, 0, 0, 0, 3, 12, 12, 0]), np.array([30.0, 30])])
     scores = []
     for records in (rows, [*rows, (1, 10)], [*rows, (6, 20)]):
         table = read(pa.table(dict(zip(names, map(list, zip(*records, strict=True)), strict=True))), schema=schema)
@@ -216,7 +221,7 @@ def test_a_value_that_nobody_had_before_changes_every_score_by_at_most_one() -> 
 def test_the_score_of_listed_cells_counts_those_without_records() -> None:
     counts = np.zeros(16, dtype=np.int64)
     counts[0] = 40
-    expected = Expected(40.0, [np.array([40.0, 0, 0, 0]), np.array([20.0, 20.0, 0, 0])])
+    expected = (40.0, [np.array([40.0, 0, 0, 0]), np.array([20.0, 20.0, 0, 0])])
     # 40 in a cell where 20 are expected, none where 20 are: 40 less a quarter of the noise for each of 16 cells
     assert _scores(counts, expected, Noise(5, Fraction(4)), counted=True)[0] == 40 - 7
     # trimming would hide none of the 40: 40 - 20 less the noise
@@ -262,7 +267,7 @@ def test_scheme_and_counts_together_stay_within_epsilon_and_delta_end_to_end(
                     np.append(max(x + m, 0) if x or counted else 0, own[1:])
                     for x, own in zip(seen, others, strict=True)  # type: ignore[call-overload]
                 ]
-                expected = Expected(max(float(own.sum()) for own in columns), columns)
+                expected = (max(float(own.sum()) for own in columns), columns)
                 scores = np.array(_scores_of(listed, expected, usual), dtype=float)
                 chances = np.exp(strength * (scores - scores.max()))
                 for (levels, outcomes), chance in zip(later.items(), chances / chances.sum(), strict=True):

@@ -139,10 +139,12 @@ def test_it_verifies_and_a_changed_figure_does_not(folder: Path, tmp_path: Path)
             lambda c: c["steps"][1]["variance"].append(str(Fraction(c["steps"][1]["variance"].pop()) - 1)),
             lambda c: c["steps"][2].update(epsilon_each="1/1000"),
             lambda c: c["steps"][2].update(candidates=3),
-            lambda c: c["steps"][2]["levels"][0].reverse() or c["steps"][2]["pairs"].reverse(),
-            lambda c: c["steps"][4].update(classes=c["steps"][4]["classes"] - 1),
-            lambda c: c["steps"].pop(4),
-            lambda c: c["steps"][5].update(rho="1/100"),
+            lambda c: c["steps"][2].update(pairs=c["steps"][4]["pairs"]),
+            lambda c: c["steps"][2].update(round=2),
+            lambda c: c["steps"].insert(2, c["steps"].pop(4)),
+            lambda c: c["steps"][8].update(classes=c["steps"][8]["classes"] - 1),
+            lambda c: c["steps"].pop(8),
+            lambda c: c["steps"][9].update(rho="1/100"),
             lambda c: c["steps"].pop(3),
             lambda c: c["budget"].update(epsilon="1"),
             lambda c: c["promises"][0]["parameters"].update(epsilon=1),
@@ -401,7 +403,7 @@ def test_a_table_of_all_columns_shows_disjoint_cells_and_never_more_than_is_true
 def test_a_table_of_all_columns_verifies_and_a_changed_figure_does_not(joint: Path, tmp_path: Path) -> None:
     assert shoal.verify(joint).passed
     content = json.loads((joint / CERTIFICATE).read_text())
-    assert [step["step"] for step in content["steps"]][4:] == [
+    assert [step["step"] for step in content["steps"]][6:] == [
         "joint-trimmed",
         "hidden-counted",
         "composed",
@@ -412,12 +414,12 @@ def test_a_table_of_all_columns_verifies_and_a_changed_figure_does_not(joint: Pa
     _refused(
         shutil.copytree(joint, tmp_path / "forged"),
         (
-            lambda c: c["steps"][4].update(m=c["steps"][4]["m"] - 1),
-            lambda c: c["steps"][4].update(epsilon_scheme="1/1000"),
-            lambda c: c["steps"][4].update(variance="1"),
-            lambda c: c["steps"][4].update(levels=[1, 0, 0]),
-            lambda c: c["steps"][4].update(rho="0"),
-            lambda c: c["steps"].pop(4),
+            lambda c: c["steps"][6].update(m=c["steps"][6]["m"] - 1),
+            lambda c: c["steps"][6].update(epsilon_scheme="1/1000"),
+            lambda c: c["steps"][6].update(variance="1"),
+            lambda c: c["steps"][6].update(levels=[1, 0, 0]),
+            lambda c: c["steps"][6].update(rho="0"),
+            lambda c: c["steps"].pop(6),
             lambda c: c["promises"][0]["exact"].update({"largest m": 1}),
             lambda c: c["further_data"].pop(),
         ),

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InputError
-from shoal.estimation._margins import Codes, Joint, Margin, Margins
+from shoal.fitting._margins import Codes, Joint, Margin, Margins
 from shoal.kernels import Floats
 
 #: Records of a pool by default: more make sampling errors smaller, and everything slower.
@@ -87,8 +87,15 @@ class RakedPool:
         return found
 
 
-def raked(margins: Margins, *, size: int, seed: int, is_impossible: Callable[[Codes], Mask] | None = None) -> RakedPool:
-    """Draw a pool and rake it; the seed decides nothing but which records the pool has.
+def raked(
+    margins: Margins,
+    *,
+    size: int,
+    seed: int,
+    rounds: int = _ROUNDS,
+    is_impossible: Callable[[Codes], Mask] | None = None,
+) -> RakedPool:
+    """Draw a pool and rake it in at most so many rounds; the seed decides nothing but which records the pool has.
 
     Records that are impossible are drawn again; those that stay impossible are left out.
     """
@@ -111,7 +118,7 @@ def raked(margins: Margins, *, size: int, seed: int, is_impossible: Callable[[Co
     if margins.whole:
         constraints.append(_all_records(margins, len(codes)))
     drawn = times * (margins.records / size)
-    weights, multipliers = _fitted(drawn, constraints, [np.zeros(len(each.targets)) for each in constraints], _ROUNDS)
+    weights, multipliers = _fitted(drawn, constraints, [np.zeros(len(each.targets)) for each in constraints], rounds)
     return RakedPool(codes, weights, constraints, multipliers)
 
 
