@@ -1,4 +1,4 @@
-"""Published figures of microaggregation: METHODS 13, and tables of [SC13] chapters 3 and 6."""
+"""Published figures of microaggregation: METHODS 13, and tables of [SC13] chapter 6."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reference.errors import change_of_means, change_of_variances, correlations, information_loss, sse
+from reference.errors import change_of_means, change_of_variances, information_loss, sse
 from reference.microaggregation import aggregate
-from shoal.mechanisms import SeededSource
-from shoal.methods.classes import individual_ranking, mdav, permutation_within, standardize
+from shoal.methods.classes import mdav, standardize
 from shoal.methods.noise import Records, insensitive
 from shoal.risk._record_linkage import linked_percentage
 
@@ -96,59 +95,3 @@ def test_table_6_5_insensitive_column_is_met_closely(chapter_6: Records, corner:
     tolerance = 0.06 if k == 2 else {1.5: 0.05, 1.0: 0.02}[corner]
     assert np.abs(changes - TABLE_6_5_INSENSITIVE[k]).max() < tolerance
     assert change_of_means(records.numeric, masked).max() < 1e-12
-
-
-def confidential_changes(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the mean of Table 3.10: the printed upper triangle of A_1..A_13 by A_7..A_13, its diagonal included."""
-    changes = np.abs(correlations(after) - correlations(before))
-    return float(changes[:, 6:][np.triu(np.ones((13, 13), bool))[:, 6:]].mean())
-
-
-def mdav_swap_runs(census: np.ndarray, k: int, runs: int) -> list[float]:
-    """Against an intruder for each confidential attribute: MDAV on all others, the attribute permuted [SC13 3.3.2]."""
-    source = SeededSource(k)
-    partitions = {column: mdav(np.delete(census, column, 1), k) for column in range(6, 13)}
-    results = []
-    for _ in range(runs):
-        masked = census.copy()
-        for column, partition in partitions.items():
-            masked[:, column] = census[permutation_within(partition, source=source), column]
-        results.append(confidential_changes(census, masked))
-    return results
-
-
-def ir_swap_runs(census: np.ndarray, k: int, runs: int) -> list[float]:
-    source = SeededSource(k)
-    results = []
-    for _ in range(runs):
-        masked = census.copy()
-        for column in range(6, 13):
-            rows = permutation_within(individual_ranking(census[:, column], k), source=source)
-            masked[:, column] = census[rows, column]
-        results.append(confidential_changes(census, masked))
-    return results
-
-
-def mdav_id(census: np.ndarray, k: int) -> float:
-    return confidential_changes(census, aggregate(census, mdav(census, k).labels))
-
-
-def test_chapter_3_quality_is_worst_for_mdav_id_and_best_for_ir_swap(census: np.ndarray) -> None:
-    swapped, ranked = mdav_swap_runs(census, 12, 100), ir_swap_runs(census, 12, 100)
-    assert np.mean(ranked) < np.mean(swapped) < mdav_id(census, 12)
-    # not by chance: in every run
-    assert max(ranked) < min(swapped)
-    assert max(swapped) < mdav_id(census, 12)
-
-
-@pytest.mark.parametrize(("k", "swap", "ranking"), [(5, 0.037, 0.0021), (11, 0.061, 0.0038)])
-def test_table_3_10_swapping_columns(census: np.ndarray, k: int, swap: float, ranking: float) -> None:
-    # The table is of raw values: with z-scores MDAV-SWAP at k = 5 gives 0.026.
-    assert np.mean(mdav_swap_runs(census, k, 30)) == pytest.approx(swap, rel=0.05)
-    assert np.mean(ir_swap_runs(census, k, 30)) == pytest.approx(ranking, rel=0.15)
-
-
-def test_table_3_7_correlations_rise_under_mdav_id(census: np.ndarray) -> None:
-    # A_2 with A_7, ..., A_13 for k = 12, to within one digit of the last place printed
-    found = correlations(aggregate(census, mdav(census, 12).labels))[1, 6:]
-    assert np.abs(found - [1.0, 0.18, 0.39, 0.80, 0.81, 0.80, 0.78]).max() < 0.011
