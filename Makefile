@@ -23,6 +23,11 @@ help: ## show what each target does
 	$(BIN)/pip install --quiet --editable '.[docs,test]'
 	touch .venv/installed $@
 
+# what builds the page of the second verifier again and runs its tests, where npm is there
+verifier/node_modules/.package-lock.json: verifier/package-lock.json
+	@if command -v npm >/dev/null; then cd verifier && npm ci --silent --ignore-scripts --no-audit --no-fund || \
+		echo "npm ci failed: the tests of the second verifier's sources will skip and say so" >&2; fi
+
 demo: .venv/installed ## draft, anonymise and verify the bundled hospital table
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/hospital/demo.sh
 
@@ -30,7 +35,7 @@ test: .venv/tested system lint ## system packages, lint, types, the documentatio
 	$(MAKE) --jobs=3 types docs tests
 
 # more workers than the two cores of a small machine: many tests wait for a browser, a server or another process
-tests: .venv/tested ## all tests and nothing else
+tests: .venv/tested verifier/node_modules/.package-lock.json ## all tests and nothing else
 	$(BIN)/python -m pytest -n 3
 
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
@@ -67,7 +72,7 @@ stops: .venv/tested ## signals at random moments of every command, 100 rounds ea
 faults: .venv/tested ## every system call of a release and a spending fails once; the power fails between any two
 	SHOAL_DEEP=1 SHOAL_FAULTS_STRIDE=1 $(BIN)/python -m pytest -q -s tests/reliability/test_faults.py
 
-deep: .venv/tested ## what `make test` leaves out: a Spark cluster that loses executors, long audits and browser journeys
+deep: .venv/tested verifier/node_modules/.package-lock.json ## what `make test` leaves out: a Spark cluster that loses executors, long audits and browser journeys
 	SHOAL_DEEP=1 $(BIN)/python -m pytest -q -n 2 -m deep
 
 wheel: .venv/installed ## build the wheel of this platform and check that it is complete

@@ -6,6 +6,7 @@ import { build } from "esbuild";
 
 const here = (name) => new URL(name, import.meta.url);
 const target = here("../src/shoal/verification/verify.html");
+const guide = here("../docs/how-to/verify-a-release.md"); // which tells strangers the hash
 const licences = "/*! Holds hyparquet (MIT, Kenny Daniel), fzstd (MIT, Arjun Barrett) and smol-toml (BSD-3-Clause, squirrelchat). */\n";
 
 const bundled = await build({
@@ -19,9 +20,11 @@ const page = readFileSync(here("src/page.html"), "utf8")
   .replace("SCRIPT_HASH", hash(script)).replace("STYLE_HASH", hash(style))
   .replace("<style>STYLE</style>", () => `<style>${style}</style>`)
   .replace("<script>SCRIPT</script>", () => `<script>${script}</script>`);
+const digest = createHash("sha256").update(page).digest("hex");
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf8") !== page) throw new Error("verify.html is not what its sources give; run `node build.js`");
 } else {
   writeFileSync(target, page);
+  writeFileSync(guide, readFileSync(guide, "utf8").replace(/(?<=```text\n)[0-9a-f]{64}/, digest));
 }
-console.log(`verify.html: ${page.length} bytes, SHA-256 ${createHash("sha256").update(page).digest("hex")}`);
+console.log(`verify.html: ${page.length} bytes, SHA-256 ${digest}`);

@@ -19,6 +19,7 @@ import pytest
 
 import shoal
 from forgeries import forger
+from forgeries import test_closed_world as closed_world
 from forgeries.test_forgeries import FORGERIES as FOLDER_FORGERIES
 from forgeries.test_values import SENTENCE, relabel
 from golden.artefacts import release
@@ -230,11 +231,14 @@ def test_the_documentation_names_the_hash_of_the_page() -> None:
     assert hashlib.sha256(PAGE.read_bytes()).hexdigest() in told
 
 
-def test_the_page_is_what_its_sources_give() -> None:
-    if shutil.which("node") is None or not (ROOT / "verifier" / "node_modules").is_dir():
-        pytest.skip("needs Node.js and `npm install` in `verifier`")
-    done = subprocess.run(["node", "build.js", "--check"], cwd=ROOT / "verifier", capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize(
+    "command", [("node", "build.js", "--check"), ("node", "--test", "test/"), ("npx", "tsc")], ids=lambda each: each[1]
+)
+def test_the_page_is_what_its_typed_and_tested_sources_give(command: tuple[str, ...]) -> None:
+    if shutil.which("npx") is None or not (ROOT / "verifier" / "node_modules").is_dir():
+        pytest.skip("needs npm, and `npm ci` in `verifier`")
+    done = subprocess.run(command, cwd=ROOT / "verifier", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 #: forgeries that `shoal verify` refuses and the page does not see, with the reason
@@ -281,6 +285,32 @@ def test_both_verifiers_agree_on_every_forgery_but_for_what_the_page_does_not_ch
         believed += [] if outcome == "fails" or name in UNSEEN_BY_THE_PAGE else [name]
     record_property("forgeries tried", len(FOLDER_FORGERIES))
     assert not believed
+
+
+#: what rides along that `shoal verify` refuses and the page does not see, with the reason
+RIDES_UNSEEN = {
+    **dict.fromkeys(("a blank in the summary", "a comment in the report", "a signature that is none"), "not rendered"),
+    **dict.fromkeys(("a comment in the plan", "another notation in the plan"), "plans are read and not written again"),
+    "a page beside the data": "a page does not know its own bytes; it says that one beside the data is not to be used",
+}
+
+
+@pytest.mark.deep
+def test_both_verifiers_refuse_what_rides_along(
+    page: Any, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    made, _ = release(CASES["generalize, files"], tmp_path)
+    honest = made.write(tmp_path / "honest", csv=True)
+    assert judge(page, honest)["outcome"] == "holds"
+    believed = []
+    for name, forge in closed_world.FORGERIES.items():
+        folder = forger.copied(honest, tmp_path / name / "release")
+        forge(folder)
+        with contextlib.suppress(shoal.ShoalError):
+            assert not shoal.verify(folder, rendered=name in closed_world.RENDERED).passed, name
+        believed += [name] if judge(page, folder)["outcome"] != "fails" else []
+    record_property("forgeries tried", len(closed_world.FORGERIES))
+    assert sorted(believed) == sorted(RIDES_UNSEEN)
 
 
 @pytest.mark.parametrize("value", [SENTENCE, "[21, 26)", "1034", "", "**", "[20, 40) (level 2)", "NaN"])

@@ -6,6 +6,7 @@ import { parquetMetadata, parquetRead, parquetSchema } from "hyparquet";
 /** @typedef {{names: string[], columns: Map<string, (string | number | bigint | null)[]>, records: number}} TableData */
 
 const WRITER = /^(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?$/;
+const CODECS = new Set(["ZSTD", "SNAPPY", "UNCOMPRESSED"]);
 const MOST_CELLS = 200_000_000;
 
 /**
@@ -22,7 +23,8 @@ export async function readParquet(bytes, names, records) {
   const metadata = parquetMetadata(file);
   const found = parquetSchema(metadata).children.map((each) => each.element.name);
   if (JSON.stringify(found) !== JSON.stringify(names)) throw new Mismatch("its columns are not the certified ones");
-  if ((metadata.key_value_metadata ?? []).some((each) => each.key !== "ARROW:schema")) throw new Mismatch("it holds more than records: metadata");
+  if ((metadata.key_value_metadata ?? []).length > 0) throw new Mismatch("it holds more than records: metadata");
+  if (metadata.row_groups.some(holdsMore)) throw new Mismatch("it holds more than records: an index, a filter, metadata, or a compression of another kind");
   if (!WRITER.test(metadata.created_by ?? "")) throw new Mismatch("it names a program that does not write such files");
   if (Number(metadata.num_rows) !== records) throw new Mismatch("its number of records is not the certified one");
   if (records * Math.max(names.length, 1) > MOST_CELLS) throw new Error("the table is too large for this page");
@@ -40,6 +42,19 @@ export async function readParquet(bytes, names, records) {
     },
   });
   return { names, columns, records };
+}
+
+/**
+ * Whether a group of records has what no writer of releases makes.
+ *
+ * @param {import("hyparquet").RowGroup} group
+ */
+function holdsMore(group) {
+  return group.sorting_columns !== undefined || group.columns.some((each) => {
+    const meta = each.meta_data;
+    return each.file_path !== undefined || each.column_index_offset !== undefined || each.offset_index_offset !== undefined ||
+      meta?.bloom_filter_offset !== undefined || meta?.key_value_metadata !== undefined || !CODECS.has(meta?.codec ?? "");
+  });
 }
 
 /** What a file shows is not what its certificate says. */

@@ -1,5 +1,6 @@
 // Whether released values are ones that the plan allows: declared values, bounds, labels of hierarchies.
 
+import { readDelimited } from "./delimited.js";
 import { fails, holds, unchecked } from "./outcome.js";
 
 /**
@@ -31,32 +32,6 @@ export function readHierarchy(files, name) {
   const width = rows[0]?.length ?? 0;
   if (rows.some((row) => row.length !== width)) throw new RangeError("a hierarchy has rows of different lengths");
   return new Map(rows.map((row) => [row[0], row]));
-}
-
-/** @param {string} text @param {string} delimiter */
-function readDelimited(text, delimiter) {
-  /** @type {string[][]} */
-  const rows = [];
-  /** @type {string[]} */
-  let row = [];
-  let [cell, isQuoted, place] = ["", false, 0];
-  const endRow = () => {
-    rows.push([...row, cell]);
-    [row, cell] = [[], ""];
-  };
-  for (; place < text.length; place += 1) {
-    const sign = text[place];
-    if (isQuoted) {
-      if (sign !== '"') cell += sign;
-      else if (text[place + 1] === '"') (cell += '"'), (place += 1);
-      else isQuoted = false;
-    } else if (sign === '"' && cell === "") isQuoted = true;
-    else if (sign === delimiter) row.push(cell), (cell = "");
-    else if (sign === "\n") endRow();
-    else if (sign !== "\r") cell += sign;
-  }
-  if (cell !== "" || row.length > 0) endRow();
-  return rows;
 }
 
 /**

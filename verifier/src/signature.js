@@ -24,7 +24,9 @@ export async function checkSignature(files) {
   /** @type {any} */
   let content;
   try {
-    content = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    content = JSON.parse(text);
+    if (text !== `${JSON.stringify(content, null, 2)}\n`) throw new Error();
     if (Object.keys(content).join() !== "algorithm,public_key,signature" || content.algorithm !== "Ed25519") throw new Error();
     const [key, signature] = [fromBase64(content.public_key), fromBase64(content.signature)];
     if (!hex(key).startsWith(PREFIX) || key.length !== 44 || signature.length !== 64) throw new Error();

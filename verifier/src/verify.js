@@ -2,6 +2,7 @@
 
 import { parse as parseToml } from "smol-toml";
 import { readCertificate } from "./certificate.js";
+import { checkCopy, isCanonical } from "./delimited.js";
 import { isSorted, Mismatch, readParquet } from "./data.js";
 import { checkDomains } from "./domains.js";
 import { fails, holds, outcomeOf, unchecked } from "./outcome.js";
@@ -16,7 +17,8 @@ import { buffer, checkSignature, hex } from "./signature.js";
 const UNLISTED = new Set(["certificate.json", "signature.json"]);
 /** Roles of columns that leave in no form, unless as pseudonyms. */
 const UNRELEASED = new Set(["identifier", "person", "household", "drop", "decide"]);
-const NOTES = ["hidden.csv"];
+const OF_POPULATION = new Set(["k-map", "delta-presence"]);
+const SERIES = ["joint-crowds.csv", "series.csv"];
 /** Steps whose columns show what the method makes up: buckets of values, and aggregates of classes. */
 const MAKING = new Set(["bucketized", "aggregated"]);
 const LARGEST_PLAN = 16 * 2 ** 20;
@@ -35,7 +37,7 @@ export async function verifyRelease(files) {
   }
   const findings = await checkFiles(files, certificate);
   const { columns: plan, guessed } = readPlan(files.get("plan.toml"), findings);
-  findings.push(...checkParts(certificate, plan, guessed === true));
+  findings.push(...checkParts(certificate, plan, files, guessed === true));
   if (findings.some((each) => each.status === "fails")) return ended(findings, certificate);
   const made = {
     replaced: new Set(certificate.steps.filter((step) => MAKING.has(step.step)).flatMap((step) => step.columns ?? [])),
@@ -115,7 +117,7 @@ async function sha256(content) {
 function readPlan(bytes, findings) {
   try {
     if (bytes === undefined || bytes.length > LARGEST_PLAN) throw new Error();
-    const plan = /** @type {any} */ (parseToml(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+    const plan = /** @type {any} */ (parseToml(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)));
     if (typeof plan.columns !== "object") throw new Error();
     return plan;
   } catch {
@@ -129,14 +131,21 @@ function readPlan(bytes, findings) {
  *
  * @param {Certificate} certificate
  * @param {Record<string, any>} plan
+ * @param {Map<string, Uint8Array>} files
  * @param {boolean} isGuessed
  */
-function checkParts(certificate, plan, isGuessed) {
+function checkParts(certificate, plan, files, isGuessed) {
   /** @type {Finding[]} */
   const findings = [];
   const tables = [certificate.data, ...certificate.further_data];
   const hierarchies = [...Object.values(plan).map((each) => each.hierarchy?.file ?? each.hierarchy?.taxonomy), ...tables.flatMap((data) => data.columns.map((each) => each.hierarchy))];
-  const usual = new Set(["plan.toml", "summary.txt", "report.html", "population.parquet", "joined.sql", ...NOTES, ...hierarchies]);
+  const notes = [
+    ...(tables.some((data) => data.class_column !== undefined) ? ["joined.sql"] : []),
+    ...(certificate.promises.some((promise) => OF_POPULATION.has(promise.model)) ? ["population.parquet"] : []),
+    ...(certificate.steps.some((step) => step.step === "hidden-counted") ? ["hidden.csv"] : []),
+    ...(certificate.promises.some((promise) => promise.model === "series-k-anonymity") ? SERIES : []),
+  ];
+  const usual = new Set(["plan.toml", "summary.txt", "report.html", "verify.html", ...notes, ...hierarchies]);
   const ofTable = tables.map((data) => new RegExp(`^${data.file.replace(/\.parquet$/, "")}\\.(parquet|csv)(/part-\\d{5}\\.(parquet|csv))?$`));
   for (const { name } of certificate.files) {
     if (!usual.has(name) && !ofTable.some((pattern) => pattern.test(name))) findings.push(fails(name, "not a file that a release of this plan has"));
@@ -147,6 +156,15 @@ function checkParts(certificate, plan, isGuessed) {
     if (isKept && !released.has(name)) findings.push(fails("columns", "a column of the plan is not released"));
     if (!isKept && described.hierarchy !== undefined) findings.push(fails("columns", "the plan gives a hierarchy to a column that is not released"));
   }
+  const places = certificate.domains.map((/** @type {{column: string}} */ domain) => Object.keys(plan).indexOf(domain.column));
+  if (places.some((/** @type {number} */ place, /** @type {number} */ i) => place < 0 || (i > 0 && place <= places[i - 1]))) findings.push(fails("domains", "they do not stand in the order of the plan"));
+  Object.entries(plan).forEach(([name, described], place) => {
+    const file = described.hierarchy?.file ?? described.hierarchy?.taxonomy;
+    const content = typeof file === "string" ? files.get(file) : undefined;
+    if (content !== undefined && !isCanonical(content, described.hierarchy.delimiter ?? ";")) findings.push(fails(file, "it holds more than the rows of a hierarchy, or is written otherwise"));
+    if (typeof file === "string" && !new RegExp(`^hierarchies/${place + 1}(-[^/]*)?\\.csv$`).test(file)) findings.push(fails(name, "its hierarchy file does not have the name that Shoal gives it"));
+  });
+  if (files.has("verify.html")) findings.push(unchecked("verify.html", "a page that came with the data may be a forger's: use one that you fetched yourself"));
   if ((certificate.roles === "guessed") !== isGuessed) findings.push(fails("roles", "certificate and plan disagree on whether they were guessed"));
   return findings;
 }
@@ -170,7 +188,9 @@ async function checkTable(data, promises, plan, files, made, findings) {
     const table = await readParquet(bytes, data.columns.map((each) => each.name), data.records);
     findings.push(holds(data.file, `${data.records.toLocaleString("en-US")} records, ${data.columns.length} columns, as certified`));
     if (!isSorted(table)) findings.push(fails(data.file, "its records are not in the order of their values"));
-    if (files.has(data.file.replace(/\.parquet$/, ".csv"))) findings.push(unchecked("CSV copy", "it is not compared with the table here"));
+    const copy = data.file.replace(/\.parquet$/, ".csv");
+    const copied = files.get(copy);
+    if (copied !== undefined) findings.push(checkCopy(copy, copied, table));
     findings.push(...checkDomains(data, table, plan, files, made));
     findings.push(...promises.map((each) => checkPromise(each, data, table, files)));
     return table;

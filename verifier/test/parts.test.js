@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { withoutCommonFolder } from "../src/archive.js";
-import { repeatsKey } from "../src/certificate.js";
+import { readCertificate, repeatsKey } from "../src/certificate.js";
 import { classesOf } from "../src/data.js";
+import { checkCopy, isCanonical } from "../src/delimited.js";
 import { checkPromise } from "../src/promises.js";
 import { isAtMost, readRational } from "../src/rational.js";
 
@@ -55,4 +56,37 @@ test("thresholds are decided on both sides", () => {
   assert.equal(decide("recursive-l-diversity", { attribute: "charge", l: 2, c: 2 }), "fails");
   assert.equal(decide("k-anonymity", { k: 0 }), "fails");
   assert.equal(decide("constructor", {}), "unchecked");
+});
+
+const bytes = (text) => new TextEncoder().encode(text);
+
+test("hierarchy files hold rows, each once, in one notation", () => {
+  assert.ok(isCanonical(bytes('a;"x;y";*\nb;z;*\n'), ";"));
+  for (const other of ["a;x;*\na;x;*\n", 'a;"x";*\n', "a;x;*\r\n", "\n\na;x;*\n", "\uFEFFa;x;*\n", "a;x;*"]) assert.ok(!isCanonical(bytes(other), ";"));
+});
+
+test("a copy has the records of its table, in the notation of Shoal", () => {
+  const copied = { names: ["a", "n"], records: 3, columns: new Map([["a", ["x,y", "", null]], ["n", [1, 0.5, null]]]) };
+  const compare = (text) => checkCopy("data.csv", bytes(text), copied).status;
+  assert.equal(compare('a,n\n"x,y",1\n"",0.5\n,\n'), "holds");
+  assert.equal(compare('a,n\n"x,y",1.0\n"",5e-1\n,\n'), "holds");
+  for (const other of ['"a",n\n"x,y",1\n"",0.5\n,\n', 'a,n\n"x,y",01\n"",0.5\n,\n', 'a,n\n"x,y",1\n"",0.5\n', 'a,n\n"x,y",2\n"",0.5\n,\n', 'a,n\r\n"x,y",1\r\n"",0.5\r\n,\r\n', 'a,n\n"x,y",1\n"",0.5\nx,\n']) {
+    assert.equal(compare(other), "fails", other);
+  }
+});
+
+test("a certificate is read in one notation only", () => {
+  const content = {
+    format: "shoal-certificate", version: 1, created: "2024-01-01T00:00:00Z",
+    software: { shoal: "0.1.0", duckdb: "2.0.0", numpy: "2.4.6", pyarrow: "26.0.1", python: "3.11.7" },
+    promises: [{ model: "k-anonymity", parameters: { k: 2 } }], steps: [], randomness: "none used", roles: "declared", schema_sha256: "", domains: [],
+    measures: {}, data: { file: "data.parquet", records: 0, columns: [] }, further_data: [], files: [],
+  };
+  const text = `${JSON.stringify(content, null, 2)}\n`;
+  assert.equal(readCertificate(bytes(text)).promises.length, 1);
+  const budget = (epsilon) => `${JSON.stringify({ ...content, budget: { epsilon, delta: "0" } }, null, 2)}\n`;
+  for (const other of [
+    text.trimEnd(), `\uFEFF${text}`, text.replace("{\n", "{ \n"), text.replace(": 1,", ": 1.0,"), text.replace("0Z", "0+00:00"),
+    text.replace('"numpy"', '"vera"'), text.replace("2.4.6", "3MillRoad"), budget("1"), text.replace("shoal-c", "\\u0073hoal-c"),
+  ]) assert.throws(() => readCertificate(bytes(other)));
 });
