@@ -99,7 +99,7 @@ def test_frames_are_drafted_assessed_and_compared():
     "function", [shoal.draft, shoal.assess, shoal.compare, lambda rows: shoal.anonymize(rows, k=2)]
 )
 def test_a_wrong_type_is_a_clear_error(function):
-    with pytest.raises(DataError, match="Shoal cannot read a list"):
+    with pytest.raises(DataError, match="Shoal cannot read a value of type `list`"):
         function([1, 2])
 
 

@@ -20,6 +20,7 @@ from typer.core import TyperCommand
 from shoal import stopping
 from shoal.cli import _output, _source
 from shoal.cli._draft import show_paid
+from shoal.cli._same_format import SameFormat
 from shoal.cli._ways_out import show_rehearsal, with_commands, with_roles
 from shoal.errors import OutputError, ParameterError, Problems, RequirementError, quoted, reason
 from shoal.writing import check_destination, check_file, write_file
@@ -219,7 +220,9 @@ def anonymize(
         bool,
         Option("--forecast", help="Show how large the noise would be, and stop: nothing is written, nothing is spent."),
     ] = False,
-    csv: Annotated[bool, Option("--csv", help="Also write data.csv.")] = False,
+    csv: Annotated[
+        bool | None, Option("--csv/--no-csv", help="Whether data.csv is written, too; as a rule for a CSV file.")
+    ] = None,
     verifier: Annotated[
         bool, Option("--verifier", help="Put verify.html into the release: a second verifier, for browsers.")
     ] = False,
@@ -251,8 +254,10 @@ def anonymize(
     from shoal.rehearsal import HollowRelease
     from shoal.verification import read_key
 
+    copies = SameFormat(file.source, csv=bool(csv), copy=None)
     if not forecast:
         check_destination(output)
+        copies = SameFormat.choose(file.source, output, csv)
     signing_key = None if sign is None else read_key(sign, ask_passphrase)
     if private_report is not None and not forecast:
         _check_private(private_report, output)
@@ -302,7 +307,7 @@ def anonymize(
             payer, described = _declare(data, file, payer, str(epsilon), delta or DELTA, json=json)
         else:
             described = _source.decided(_source.find_schema(data, file.source, schema), file.named, undecided)
-            one_table = private_report is not None or definition is not None or csv
+            one_table = private_report is not None or definition is not None or bool(csv)
             columns = None if one_table else described
             way = _method(method, models, option or [], suppression_limit, time_limit, schema=columns)
         described = with_roles(described, data, role or [])
@@ -335,7 +340,7 @@ def anonymize(
         if pseudonym_key is not None and key is not None:
             _keep(key, pseudonym_key)
         try:
-            release.write(output, csv=csv, verifier=verifier, sign=signing_key)
+            release.write(output, csv=copies.csv, verifier=verifier, sign=signing_key)
         except HollowRelease as error:
             raise with_commands(error, release.plan.schema) from None
         stopping.finishing()
@@ -345,7 +350,7 @@ def anonymize(
     if stopping.enough():
         _output.warning("you stopped the search: this is the best release found by then.")
     search = _search(release, chosen=plan is None and method is None)
-    _show(release, output, search=search, rehearsed=rehearsed, json=json)
+    _show(release, output, search=search, rehearsed=rehearsed, copy=copies.write(output), json=json)
 
 
 def _run(
@@ -475,7 +480,9 @@ def _warn_of_neighbours(neighbours: list[str]) -> str:
     )
 
 
-def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehearsal | None, json: bool) -> None:
+def _show(
+    release: Release, output: Path, *, search: list[str], rehearsed: Rehearsal | None, copy: Path | None, json: bool
+) -> None:
     attention, neighbours = release.attention, _neighbours(release, output)
     if json:
         _output.print_json(
@@ -491,6 +498,7 @@ def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehea
                 ],
                 "attention": attention,
                 "rehearsal": rehearsed,
+                **({} if copy is None else {"copy": copy}),
                 **({} if release.payment is None else {"account": release.payment.entry}),
                 **({} if release.series is None else {"series": release.series.recorded}),
                 "neighbours": neighbours,
@@ -519,6 +527,8 @@ def _show(release: Release, output: Path, *, search: list[str], rehearsed: Rehea
     _output.line()
     named = shlex.quote(str(output))
     _output.line(f"The release is in {output}. Anyone can check it with: shoal verify {named}", style="bold")
+    if copy is not None:
+        _output.line(f"Its records in the format of the input, which `verify` does not read, are in {copy}.")
     if output.suffix:
         _output.line(f"That is a folder. To write its records to one file: shoal export {named} FILE.csv")
 

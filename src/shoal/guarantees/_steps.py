@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import counted
+from shoal.errors import counted, quoted
 from shoal.guarantees._events import UNLESS_DEFAULT, Event, columns_in_words
 from shoal.schema import Missing, Schema
 from shoal.tables import Classes, distinct_values
@@ -17,6 +17,9 @@ from shoal.tables import Classes, distinct_values
 if TYPE_CHECKING:
     from shoal.guarantees._certificate import Data
     from shoal.guarantees._evidence import Decision, Evidence
+
+#: columns that a sentence names, of those that a schema leaves out
+_NAMED = 12
 
 
 class Dropped(Event):
@@ -38,6 +41,9 @@ class Dropped(Event):
         naming = tuple(name for name in self.columns if name not in self.left_out)
         removed = f"Removed the identifying {columns_in_words(naming)}." if naming else ""
         left_out = f"Left out the {columns_in_words(self.left_out)}, as the schema asks." if self.left_out else ""
+        if len(self.left_out) > _NAMED:  # the step itself lists them all
+            some, others = quoted(self.left_out[:_NAMED]), len(self.left_out) - _NAMED
+            left_out = f"Left out {len(self.left_out):,} columns, as the schema asks: {some} and {others:,} more."
         return f"{removed} {left_out}".strip()
 
 

@@ -47,6 +47,7 @@ from ._files import reread as reread
 from ._files import reread_csv as reread_csv
 from ._files import uploadable as uploadable
 from ._files import write as write
+from ._files import written_ending as written_ending
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
 from ._holders import count_places as count_places

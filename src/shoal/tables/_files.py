@@ -183,6 +183,21 @@ def uploadable() -> tuple[str, ...]:
     return tuple(found for each in files() if each.uploaded for found in each.every_ending)
 
 
+def written_ending(source: str) -> str | None:
+    """Return the ending of files that are written in the format of a source; None where there is none.
+
+    Examples
+    --------
+    >>> written_ending("people.csv.gz"), written_ending("people.xls"), written_ending("postgresql://host/base")
+    ('.csv', '.xlsx', None)
+    """
+    name = Path(base_name(source) if elsewhere(source) else source)
+    form = next((each for each in files() if name.name.lower().endswith(each.every_ending)), None)
+    if form is None or not form.written:
+        return None
+    return name.suffix.lower() if name.suffix.lower() in form.written else form.written[0]
+
+
 def _users(option: str) -> str:
     *others, last = (each.title for each in FORMATS.values() if option in each.options)
     return f"{', '.join(others)} and {last}" if others else last

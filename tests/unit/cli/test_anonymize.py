@@ -6,13 +6,16 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from typer.main import get_command
 
 import shoal
+from shoal import tables
 from shoal.cli._anonymize import BESIDE_A_PLAN, _method, _models, anonymize
 from shoal.cli._main import app
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import OutputError, ParameterError, ShoalError
+from shoal.folder import PLAN, REPORT, SUMMARY
 
 
 @pytest.mark.parametrize("method", ["generalize", "specialize", "iterate", "mondrian", "subtree"])
@@ -99,3 +102,32 @@ def test_a_second_release_of_a_table_is_warned_of(tmp_path: Path, capsys: pytest
     assert "shoal series" not in first
     assert "holds `first`" in second
     assert "`shoal series risk`" in second
+
+
+@pytest.mark.parametrize(("ending", "beside", "more"), [(".csv", None, {"data.csv"}), (".xlsx", "release.xlsx", set())])
+def test_records_come_back_in_the_format_of_the_input(
+    ending: str, beside: str | None, more: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = tmp_path / f"people{ending}"
+    tables.write(tables.read(pa.table({"town": ["Ulm", "Bonn"] * 3})), people)
+    (tmp_path / "people.schema.toml").write_text('shoal = 1\n[columns.town]\nrole = "quasi-identifier"\n')
+    output = tmp_path / "release"
+    anonymize(source=str(people), output=output, k=2, method="generalize")
+    assert {path.name for path in output.iterdir()} - {PLAN, SUMMARY, REPORT, "certificate.json"} == {
+        "data.parquet",
+        *more,
+    }
+    assert shoal.verify(output).passed
+    assert {path.name for path in tmp_path.iterdir()} == {
+        people.name,
+        "people.schema.toml",
+        "release",
+        *([beside] if beside else []),
+    }
+    if beside is not None:
+        assert sorted(shoal.read(tmp_path / beside).to_arrow()["town"].to_pylist()) == ["Bonn"] * 3 + ["Ulm"] * 3
+        assert beside in capsys.readouterr().out
+        with pytest.raises(OutputError, match=r"release2\.xlsx already exists"):
+            (tmp_path / "release2.xlsx").touch()
+            anonymize(source=str(people), output=tmp_path / "release2", k=2, method="generalize")
+        assert not (tmp_path / "release2").exists()

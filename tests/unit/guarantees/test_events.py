@@ -4,7 +4,7 @@ from typing import Literal
 import pytest
 
 from shoal.errors import VerificationError
-from shoal.guarantees import COMMON_STEPS, LeftOut, Ordered, Pseudonymized, Repeated
+from shoal.guarantees import COMMON_STEPS, Dropped, LeftOut, Ordered, Pseudonymized, Repeated
 from shoal.guarantees._events import read_value
 from shoal.methods.recode import Suppressed
 from shoal.methods.steps import KINDS, read_steps
@@ -115,3 +115,11 @@ def test_columns_and_numbers_are_said_in_words() -> None:
     assert Pseudonymized(columns=("id",)).describe() == (
         "Replaced the identifying column `id` by HMAC-SHA-256 pseudonyms; anyone who holds the key can link them back."
     )
+
+
+def test_a_sentence_names_some_of_many_columns_that_are_left_out() -> None:
+    names = tuple(f"q{number}" for number in range(700))
+    step = Dropped(columns=("id", *names), left_out=names)
+    assert len(step.describe()) < 250
+    assert step.describe().endswith("`q11` and 688 more.")
+    assert tuple(step.to_json()["left_out"]) == names

@@ -37,3 +37,10 @@ def test_columns_are_dropped_by_a_word_of_their_names() -> None:
     assert made.schema.having(Role.DROP) == ("note", "nurseNote")
     with pytest.raises(SchemaError, match="no column has the word `remark`"):
         made.dropping(["remark"])
+
+
+def test_a_count_in_the_last_year_is_no_year() -> None:
+    made = template(["TrainingTimesLastYear", "year_of_entry", "date_of_last_visit"])
+    assert made.undecided == ("TrainingTimesLastYear",)
+    assert made.schema["year_of_entry"].kind == "numeric"
+    assert made.schema["date_of_last_visit"].kind == "date"

@@ -15,7 +15,7 @@ from shoal.errors import SchemaError
 from shoal.schema._domain import Domain, Kind, Provenance
 from shoal.schema._schema import Attribute, Role, Schema
 from shoal.schema.drafts._draft import Draft
-from shoal.schema.drafts._names import Topic, person_key, topic, word_set, words
+from shoal.schema.drafts._names import COUNTS, DURATIONS, Topic, person_key, topic, word_set, words
 from shoal.schema.drafts._profile import Guess
 from shoal.schema.rules import Dates, Digits, Groups, Intervals
 
@@ -67,6 +67,7 @@ _DATES = word_set("date datum fecha data dob dod birthday birthdate gebdatum geb
 _YEARS = word_set("year yob birthyear jahr gebjahr geburtsjahr annee annais ano anno jaar rok yrdth")
 _MONTHS = word_set("month monat mois mes mese maand miesiac modth")
 _POSTAL = word_set("zip zipcode postcode postal plz postleitzahl codepostal codigopostal cap postnummer")
+_OFTEN = COUNTS | DURATIONS | word_set("times visits per last past previous since every")
 _FIRST, _LAST = 1900, 2049
 _STATES = (
     ("Northeast", "CT MA ME NH NJ NY PA RI VT"),
@@ -80,6 +81,7 @@ _STATES = (
 def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, str] | None:
     """Return what is publicly known of a column, and how to say so."""
     in_time, in_space = about.key in ("birth", "death", "event"), about.key in ("place", "place-of-address")
+    is_count = bool(found & _OFTEN)  # `visits_last_year` is no year
     if about.key == "age":
         return _numbers(name, 0, 120, 5, 10, 20, 40), "a person's age: a number from 0 to 120"
     if about.key == "sex":
@@ -96,9 +98,9 @@ def _known(name: str, about: Topic, found: frozenset[str]) -> tuple[Attribute, s
         return states, f"US states by their two-letter codes; {check}"
     if about.key == "number-in-family":
         return _numbers(name, 0, 30, 2, 10), "the number of people in a family: from 0 to 30"
-    if in_time and found & _YEARS:
+    if in_time and found & _YEARS and not is_count:
         return _numbers(name, _FIRST, _LAST, 5, 10, 50), f"a year, from {_FIRST} to {_LAST}"
-    if in_time and found & _MONTHS:
+    if in_time and found & _MONTHS and not is_count:
         return _numbers(name, 1, 12, 3, 6), "a month, from 1 to 12"
     if in_time and found & _DATES:
         domain = _public(minimum=dt.date(_FIRST, 1, 1), maximum=dt.date(_LAST, 12, 31))

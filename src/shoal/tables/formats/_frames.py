@@ -70,7 +70,7 @@ def _from_pandas(frame: Any) -> pa.Table:
 def unreadable(source: object) -> DataError:
     """Return the error for a source that no format takes."""
     return DataError(
-        f"Shoal cannot read a {type(source).__name__}.",
+        f"Shoal cannot read a value of type `{type(source).__name__}`.",
         hint="pass a path, a postgresql:// address, an Arrow, pandas, polars or Spark frame, or a DuckDB relation",
     )
 
@@ -89,7 +89,8 @@ class Spark(Format):
         session = source if hasattr(source, "catalog") else getattr(source, "sparkSession", None)
         if session is None:
             raise DataError(
-                f"Shoal cannot read a {type(source).__name__}.", hint="pass a Spark DataFrame or SparkSession"
+                f"Shoal cannot read a value of type `{type(source).__name__}`.",
+                hint="pass a Spark DataFrame or SparkSession",
             )
         engine = SparkEngine(session)
         frame, name = _of_session(session, options.table) if session is source else _split_source(source, options.table)
