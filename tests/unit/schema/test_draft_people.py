@@ -160,3 +160,24 @@ def test_the_number_of_a_place_is_no_person() -> None:
     assert shoal.draft(table).person is None
     renamed = table.rename_columns(["age", "serial_no"])
     assert shoal.draft(renamed).person is not None, "of a number that means nothing it is asked"
+
+
+def test_kinds_of_people_are_no_people() -> None:
+    draws = np.random.default_rng(9)
+    origins = ["black", "white", "asian", "latino", "other"]
+    several = [",".join(name for at, name in enumerate(origins) if number >> at & 1) for number in range(1, 32)]
+    picked = draws.integers(0, 31, 8_000)
+    columns = {f"race_{name}": (picked + 1 >> at & 1).tolist() for at, name in enumerate(origins)}
+    table = pa.table({"q4": [several[at] for at in picked], "age": draws.integers(18, 80, 8_000), **columns})
+    assert shoal.draft(table).person is None
+    with_sex = table.slice(0, 2_000).append_column("sex", pa.array(draws.choice(["f", "m"], 2_000)))
+    assert shoal.draft(with_sex).person is None
+
+
+def test_members_of_parliament_have_several_terms() -> None:
+    draws = np.random.default_rng(10)
+    who = np.repeat(np.arange(300), 6)
+    table = pa.table(
+        {"début": [f"20{n:02}-01-01" for n in draws.integers(10, 24, 1_800)], "Député": [f"m-{n}" for n in who]}
+    )
+    assert shoal.draft(table).schema["Député"].role is Role.PERSON

@@ -29,7 +29,9 @@ _PEOPLE = word_set(
     "patient person customer client employee user student subject participant respondent member worker individual "
     "beneficiary enrollee insured donor pseudonym pat kunde patienten mitarbeiter mitglied teilnehmer proband klient "
     "versicherter schueler schuler bewohner paciente cliente empleado alumno paziente utente klant medewerker pessoa "
-    "aluno"
+    "aluno pupil resident applicant candidate player athlete senator legislator politician deputy inmate prisoner "
+    "defendant voter borrower tenant spieler kandidat abgeordneter joueur candidat depute eleve salarie jugador "
+    "candidato diputado trabajador giocatore deputato deputado eleitor speler"
 )
 _THINGS = word_set(
     "product item article sku order invoice transaction trans session event visit encounter stay admission case claim "

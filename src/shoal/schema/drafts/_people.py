@@ -29,6 +29,8 @@ _STABLE = ("birth", "sex", "origin", "whole-name", "person-name", "name-alone", 
 _NAMES = ("whole-name", "person-name", "name-alone")
 # a key has more values than there are kinds of anything, and so many records share theirs
 _KEYS, _SHARED = 20, 0.01
+# words that so many records share on average name kinds of people
+_CROWDED = 200
 # typing errors: pairs that share a key disagree at most this much as often as any two records
 _ERRORS = 0.04
 # as many disagreements must have been expected before their absence says something
@@ -104,6 +106,10 @@ def _candidates(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         fitting = each.type == "integer" or (each.type == "text" and not (each.dated or each.looks_like("free texts")))
         if fitting and each.numeric and not each.whole:
             fitting = False
+        # so few texts are kinds of something
+        kinds = each.type == "text" and not each.numeric and each.distinct * _CROWDED < each.records
+        if kinds and not means_key(each.name):
+            continue
         if key_like and fitting and each.distinct >= _KEYS and sharing >= max(_EXPECTED, _SHARED * each.records):
             found.append(each)
     found.sort(key=lambda each: (not means_key(each.name), -each.distinct))
@@ -127,6 +133,10 @@ class _Judge:
         agreeing = [each.name for each in stable if agrees(records[each.name], first, second, each.separation)]
         if stable and len(agreeing) < max(1, _MOST_STABLE * len(stable)):
             return None
+        # several columns may say one thing: which of six origins somebody has
+        subjects = {_subject(each.name) for each in stable}
+        if len({_subject(name) for name in agreeing}) < _MOST_STABLE * len(subjects):
+            return None
         # first names tell the sex, too
         whole = candidate.looks_like("names of people", _NAMED) and not any(map(_tells_persons, self.profiles))
         if not (candidate.numeric or means_key(candidate.name) or whole) and all(
@@ -148,6 +158,12 @@ class _Judge:
             distinct=candidate.distinct,
             records=candidate.records,
         )
+
+
+def _subject(name: str) -> str:
+    """Return the topic of a column."""
+    known = topic(name)
+    return name if known is None else known.key
 
 
 def _tells_persons(profile: ColumnProfile) -> bool:
