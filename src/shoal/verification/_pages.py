@@ -194,6 +194,8 @@ class _Column:
             counts = np.bincount(indices, minlength=len(self.words))
             self.used += counts  # an index beyond the dictionary does not fit
             occurring: set[bytes] = {self.words[index] for index in np.flatnonzero(counts)} if wanted else set()
+            if not present:  # the writer repeats what it said of the page before
+                occurring = {*self.words}
         elif encoding == _RUNS and self.kind == _BOOLEAN:
             (length,) = struct.unpack_from("<I", body)
             if length != len(body) - 4:

@@ -51,6 +51,12 @@ def test_what_arrow_writes_is_accounted_for(name: str, records: int, tmp_path: P
     check_bytes(_write(tmp_path / "a.parquet", ROWS.slice(0, records), **WRITERS[name]))
 
 
+@pytest.mark.parametrize("present", [1, 62, 20_500])
+def test_pages_without_a_value_repeat_minima_and_maxima_of_the_page_before(present: int, tmp_path: Path) -> None:
+    rows = pa.table({"war": pa.array(["5"] * present + [None] * 60_000, pa.string())})
+    check_bytes(_write(tmp_path / "a.parquet", rows))
+
+
 @pytest.mark.parametrize("records", [0, 1, 255, 257, 130_000])
 def test_what_duckdb_writes_is_accounted_for(records: int, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
