@@ -65,7 +65,9 @@ class SparkEngine:
     @property
     def spread(self) -> bool:
         """Whether the executors run elsewhere, so that records would have to travel to this machine."""
-        return re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")) is None
+        # of Spark Connect, only the server knows where it runs
+        is_remote = type(self.session).__module__.startswith("pyspark.sql.connect.")
+        return is_remote or re.fullmatch(r"local(\[.*\])?", self.session.conf.get("spark.master", "")) is None
 
     def view(self, frame: Any) -> Stored:
         """Return a frame as an expression."""

@@ -86,7 +86,8 @@ class Spark(Format):
         return type(source).__module__.partition(".")[0] == "pyspark"
 
     def read(self, source: Any, options: Options) -> Table:
-        session = source if hasattr(source, "catalog") else getattr(source, "sparkSession", None)
+        # frames of Spark Connect answer to any name, as if it were a column
+        session = source if type(source).__name__ == "SparkSession" else getattr(source, "sparkSession", None)
         if session is None:
             raise DataError(
                 f"Shoal cannot read a value of type `{type(source).__name__}`.",
