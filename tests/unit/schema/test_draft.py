@@ -5,7 +5,21 @@ import datetime as dt
 import pytest
 
 from shoal.errors import OutputError, ParameterError, SchemaError
-from shoal.schema import ColumnProfile, Cuts, Dates, Intervals, Kind, Mask, Regions, Role, draft, load, loads
+from shoal.schema import (
+    ColumnProfile,
+    Cuts,
+    Dates,
+    Intervals,
+    Kind,
+    Mask,
+    Regions,
+    Role,
+    draft,
+    load,
+    loads,
+    person_key,
+    topic,
+)
 
 
 def profile(name, type="text", *, records=1000, missing=0, distinct=100, separation=0.9, **more):  # noqa: A002
@@ -392,3 +406,32 @@ def test_columns_of_survey_designs(name, role):
     found = guessed(name, "integer", distinct=30, minimum=1, maximum=31)
     assert found.role is role
     assert (found.kind is Kind.NUMERIC) == (role is Role.WEIGHT)
+
+
+@pytest.mark.parametrize(
+    ("names", "meaning"),
+    [
+        (("患者姓名", "氏名", "환자성명", "soyad\u0131", "الاسم"), "person's name"),
+        (("性别", "性別", "성별", "cinsiyet", "الجنس"), "sex"),
+        (("患者年龄", "年齢", "나이", "Yaş", "العمر"), "age"),
+        (("所在城市", "都道府県コード", "거주지역", "Şehir", "المدينة"), "place"),
+        (("诊断结果", "主病名", "진단명", "tan\u0131", "التشخيص"), "health"),
+        (("家庭住址", "現住所", "집주소", "adres"), "lives"),
+        (("出生日期", "生年月日", "생년월일", "doğum_tarihi"), "born"),
+    ],
+)
+def test_names_are_understood_in_scripts_of_asia(names, meaning):
+    for name in names:
+        found = topic(name)
+        assert found is not None, name
+        assert meaning in found.means, name
+
+
+@pytest.mark.parametrize("name", ["患者番号", "学生编号", "고객번호", "会員番号"])
+def test_keys_of_people_are_known_where_words_are_written_together(name):
+    assert person_key(name)
+
+
+def test_a_cost_centre_is_no_money():
+    centre = profile("Kostenstelle", "integer", distinct=20, minimum=1000, maximum=1020)
+    assert draft([centre]).schema["Kostenstelle"].role == Role.DROP

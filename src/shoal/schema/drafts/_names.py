@@ -18,6 +18,12 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def _without_accents(text: str) -> str:
+    """Return a text without accents; Korean letters are taken apart on the way, in names and words alike."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return plain.replace("\u0131", "i")  # the Turkish letter that has no dot
+
+
 _SETTINGS = ("role", "means", "nominal", "alone", "text", "many", "with")
 _KEYS = word_set("id uuid guid key identifier nr nbr no number pid uid cod clave cle schluessel kennung numero num")
 _CODED = word_set("code codigo codice kode")
@@ -61,8 +67,12 @@ _QUESTION = 8
 # so many names of a language are no accident
 _SEVERAL = 2
 _FILLERS = word_set("of the de la del des du der van di 1 2 y et e")
+_KOREAN_PEOPLE = tuple(map(_without_accents, ("환자", "고객", "회원", "학생", "직원")))
+_NUMBERED = tuple(map(_without_accents, ("番号", "编号", "編號", "번호")))
 #: keys of people whose words are written together: `Patientennummer`, `patientnr`, `customerid`, `USUBJID`
 _COMPOUND = re.compile(
+    rf"(?:患者|病人|员工|員工|学生|學生|社員|会員|會員|顧客|客户|客戶|{'|'.join(_KOREAN_PEOPLE)})"
+    rf"(?:{'|'.join(_NUMBERED)}|号|號|id)|"
     r"(?:patient|pasient|versichert|proband|klient|klant|kund|personal|mitarbeiter|mitglied|teilnehmer|schuler)\w*"
     r"(?:nummer|nr|id|kennung|code)"
     r"|(?:pat|pers|person|u?subj|subject|participant|resp|respondent|case|customer|client|employee|emp|member|user|"
@@ -159,7 +169,8 @@ def languages_of(names: Iterable[str]) -> frozenset[str] | None:
 def means_key(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
     found = words(name)
-    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(("nummer", "nr")) for word in found)
+    endings = ("nummer", "nr", *_NUMBERED)
+    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(endings) for word in found)
 
 
 def means_thing(name: str) -> bool:
@@ -205,7 +216,7 @@ def words(name: str) -> frozenset[str]:
 
 
 def _parts(name: str) -> list[str]:
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    plain = _without_accents(name)
     plain = plain.replace("ß", "ss").replace("ø", "o").replace("æ", "ae").replace("ł", "l")
     parted = re.sub(r"(?<=^ID)(?=[a-z])|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?!(?<=^I)D)(?=[A-Z][a-z])", " ", plain)
     return re.findall(r"[^\W_]+", parted.lower())
@@ -231,7 +242,7 @@ def _topic(key: str, found: dict[str, object], languages: frozenset[str] | None)
         word
         for key, value in found.items()
         if key not in _SETTINGS and (languages is None or key in languages)
-        for word in str(value).split()
+        for word in _without_accents(str(value)).split()
     ]
     return Topic(
         key=key,

@@ -10,6 +10,7 @@ from shoal.schema.drafts._profile import ColumnProfile
 _ACCOUNTS = 1000
 # so few values, each of many records, are kinds of accounts and no accounts
 _FEW, _SHARED = 20, 0.02
+_COST_CENTRES = word_set("kostenstelle kostenstellen costcenter costcentre center centre centro")
 _CHARGES = word_set("charge charges fee")
 _WEIGHTS = word_set("weight weights gewicht poids peso waga wt")
 # babies and adults: in kilograms, pounds and grams, on average
@@ -40,7 +41,7 @@ def contradicts(profile: ColumnProfile, topic: Topic) -> bool:
     """
     if topic.key == "money":
         in_words = profile.type == "text" and not profile.numeric and not profile.bands
-        return profile.dated or (in_words and means(profile.name, _CHARGES))
+        return profile.dated or means(profile.name, _COST_CENTRES) or (in_words and means(profile.name, _CHARGES))
     if topic.key == "device":
         largest = profile.maximum
         small = profile.numeric and isinstance(largest, int | float) and largest < _ACCOUNTS
