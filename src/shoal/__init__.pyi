@@ -12,6 +12,12 @@ from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .comparison import forecast_series as forecast_series
 from .comparison import joint_risk as joint_risk
+from .dataset_release import DatasetRelease as DatasetRelease
+from .dataset_release import anonymize_dataset as anonymize_dataset
+from .datasets import Dataset as Dataset
+from .datasets import DatasetSchema as DatasetSchema
+from .datasets import draft_dataset as draft_dataset
+from .datasets import read_dataset as read_dataset
 from .errors import ShoalError as ShoalError
 from .estimation import Estimate as Estimate
 from .estimation import Estimates as Estimates
@@ -34,6 +40,10 @@ from .methods.classes import Suppress as Suppress
 from .methods.classes import Swap as Swap
 from .methods.classes import TMicroaggregate as TMicroaggregate
 from .methods.classes import VMdav as VMdav
+from .methods.nested import DatasetPlan as DatasetPlan
+from .methods.nested import KnownItems as KnownItems
+from .methods.nested import RecodeItems as RecodeItems
+from .methods.nested import SecretAmongKnownItems as SecretAmongKnownItems
 from .methods.noise import DPMicroaggregation as DPMicroaggregation
 from .methods.noise import EpsilonBudget as EpsilonBudget
 from .methods.recode import Generalize as Generalize

@@ -19,8 +19,10 @@ from shoal.guarantees import CERTIFICATE, POPULATION, Certificate, Event, File, 
 from shoal.hierarchies import Hierarchy
 from shoal.methods.base import DATA
 from shoal.methods.classes import VIEW
+from shoal.methods.nested import DatasetPlan
 from shoal.methods.steps import read_steps
 from shoal.plan import Plan
+from shoal.schema import Schema
 from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site, Table
 from shoal.writing import file_stem
@@ -223,6 +225,13 @@ class ReleaseFolder:
             *([VIEW] if any(table.class_column is not None for table in certificate.tables) else []),
         }
 
+    def allowed_dataset_files(self, plan: DatasetPlan) -> set[str]:
+        """Return the names of all files that a release of a data set may have."""
+        rules = [each.hierarchy for table in plan.schema for each in table.columns]
+        placed = {rule.file for rule in rules if rule is not None and rule.file is not None}
+        copies = {Path(name).with_suffix(".csv").name for name in plan.files}
+        return {PLAN, SUMMARY, REPORT, *plan.files, *copies, *map(str, placed)}
+
     # -- writing
 
     def write_tables(self, released: Mapping[str, Table], *, csv: bool) -> list[File]:
@@ -245,20 +254,34 @@ class ReleaseFolder:
 
     def write_plan(self, plan: Plan) -> Plan:
         """Write a plan and the hierarchy files that it names; return the plan as it can be run from this folder."""
+        plan = replace(plan, schema=self._placed(plan.schema))
+        self.write_text(PLAN, plan.dumps())
+        return plan
+
+    def write_dataset_plan(self, plan: DatasetPlan) -> DatasetPlan:
+        """As `write_plan`, of a data set."""
+        tables = tuple(
+            replace(table, columns=self._placed(table.columns, before=f"{number}-"))
+            for number, table in enumerate(plan.schema, start=1)
+        )
+        plan = replace(plan, schema=replace(plan.schema, tables=tables, folder=self.path))
+        self.write_text(PLAN, plan.dumps())
+        return plan
+
+    def _placed(self, schema: Schema, *, before: str = "") -> Schema:
+        """Return a schema whose hierarchy files lie in this folder."""
         attributes = []
-        for number, attribute in enumerate(plan.schema, start=1):
+        for number, attribute in enumerate(schema, start=1):
             rule = attribute.hierarchy
             if attribute.role.left_out or attribute.role.names_someone:
                 attributes.append(replace(attribute, hierarchy=None))  # a hierarchy of what is not released tells of it
             elif rule is not None and rule.file is not None:
-                name = self._hierarchy_file(hierarchy_name(number, attribute.name))
-                (self.path / name).write_bytes(canonical_file(rule, plan.schema.folder))
+                name = self._hierarchy_file(f"{before}{hierarchy_name(number, attribute.name)}")
+                (self.path / name).write_bytes(canonical_file(rule, schema.folder))
                 attributes.append(replace(attribute, hierarchy=rule.with_path(name)))
             else:
                 attributes.append(attribute)
-        plan = replace(plan, schema=replace(plan.schema, attributes=tuple(attributes), folder=self.path))
-        self.write_text(PLAN, plan.dumps())
-        return plan
+        return replace(schema, attributes=tuple(attributes), folder=self.path)
 
     def write_hierarchy(self, hierarchy: Hierarchy, number: int, released: Iterable[Table]) -> str:
         """Write the hierarchy of a sensitive column for its released values, and return the name of the file.

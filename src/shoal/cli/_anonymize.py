@@ -18,7 +18,7 @@ from typer import Option
 from typer.core import TyperCommand
 
 from shoal import stopping
-from shoal.cli import _output, _source
+from shoal.cli import _datasets, _output, _source
 from shoal.cli._draft import show_paid
 from shoal.cli._same_format import SameFormat
 from shoal.cli._ways_out import show_rehearsal, with_commands, with_roles
@@ -38,6 +38,8 @@ Examples:
   shoal anonymize patients.csv --k 5 --t diagnosis=0.2 --output release
   shoal anonymize patients.csv --k 5 --suppression-limit 0.02 \\
       --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
+  shoal anonymize clinic --k 5 --known-items 3 --output release
+                          (a folder of tables, with dataset.toml: shoal draft clinic)
   shoal anonymize patients.csv --epsilon 1 --delta 1e-6 --output release
   shoal anonymize patients.csv --epsilon 1 --method dp-microaggregation \\
       --option target=original --output release
@@ -72,7 +74,9 @@ class AnonymizeCommand(TyperCommand):
     """A command that refuses options beside a plan, and whose help lists the methods, which are loaded only then."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Carry out the command, unless options were given that the plan decides."""
+        """Carry out the command, unless options were given that the plan decides, or that go with one table only."""
+        if _datasets.is_meant(ctx.params):
+            _datasets.refuse_others(ctx)
         if ctx.params["plan"] is not None:
             given = [each for each in self.params if ctx.get_parameter_source(each.name).name != "DEFAULT"]
             names = [each.opts[0] for each in given if each.name not in {*BESIDE_A_PLAN, "plan"}]
@@ -154,6 +158,22 @@ def anonymize(
             "default."
         ),
     ] = None,
+    known_items: Annotated[
+        int | None,
+        Option(
+            metavar="M",
+            help="With --k, of a data set of several tables: somebody may know up to M of the rows that belong to a "
+            "person, with their links.",
+        ),
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        Option(
+            metavar="TABLE.COLUMN=VALUE",
+            help="With --known-items: nobody is more certain than --confidence that a person has VALUE; repeatable.",
+        ),
+    ] = None,
+    confidence: Annotated[float | None, Option(help="With --secret: the greatest certainty, in (0, 1].")] = None,
     promise: Annotated[
         list[str] | None, Option(metavar='"MODEL NAME=VALUE ..."', help="Any other promise, by its name in plan files.")
     ] = None,
@@ -254,6 +274,23 @@ def anonymize(
     from shoal.rehearsal import HollowRelease
     from shoal.verification import read_key
 
+    if _datasets.is_meant({"source": file.source, "known_items": known_items, "secret": secret}):
+        _datasets.anonymize(
+            file.source,
+            output,
+            k=k,
+            known_items=known_items,
+            secret=secret or (),
+            confidence=confidence,
+            suppression_limit=suppression_limit,
+            schema=schema,
+            plan=plan,
+            csv=bool(csv),
+            json=json,
+        )
+        return
+    if confidence is not None:
+        raise ParameterError("--confidence goes with --secret and --known-items.")
     copies = SameFormat(file.source, csv=bool(csv), copy=None)
     if not forecast:
         check_destination(output)

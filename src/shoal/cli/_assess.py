@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from shoal.cli import _output, _source
+from shoal.cli import _datasets, _output, _source
 from shoal.errors import ParameterError
 from shoal.writing import check_file, write_file
 
@@ -54,6 +54,10 @@ def assess(
             "--records", help="Also write a new .csv or .parquet file with the risk of every record, for internal use."
         ),
     ] = None,
+    known_items: Annotated[
+        int | None,
+        Option(metavar="M", help="Of a data set of several tables: how many items of a person are known at most."),
+    ] = None,
     attacks: Annotated[bool, Option("--attacks", help="Simulate intruders with partial knowledge.")] = False,
     seed: Annotated[int, Option(help="The random seed of the simulated attacks.")] = 0,
     output: Annotated[
@@ -69,6 +73,14 @@ def assess(
     from shoal.report import assessment_text, render_assessment
     from shoal.tables import relations_of_sample
 
+    if _datasets.is_meant({"source": file.source, "known_items": known_items}):
+        alone = not (population or sampling_fraction or special_uniques or combinations or records or attacks or output)
+        if not alone:
+            raise ParameterError("a data set of several tables is assessed with --known-items and --schema alone.")
+        _datasets.assess(
+            file.source, schema=schema, known_items=2 if known_items is None else known_items, k=5, json=json
+        )
+        return
     if output is not None and output.suffix.lower() != ".html":
         raise ParameterError(f"`--output` must end in .html; got `{output.suffix}`.")
     if records is not None and records.suffix.lower() not in (".csv", ".parquet"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from shoal.cli import _output, _source
+from shoal.cli import _datasets, _output, _source
 from shoal.errors import OutputError, ParameterError, SchemaError, counted, quoted
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ Examples:
   shoal draft patients.csv            then review patients.schema.toml
   shoal draft patients.csv --keep outcome,treatment,age --for researchers
                                       only what the purpose needs
+  shoal draft clinic                  a folder of tables: keys, parents, roles
   shoal draft patients.csv --edit     answer questions about what is unclear
   shoal draft patients.csv --private  for differential privacy: a template
 """
@@ -61,6 +62,10 @@ def draft(
     *,
     output: Annotated[Path | None, Option(help="Where to write the schema; next to FILE by default.")] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing schema file.")] = False,
+    all_tables: Annotated[
+        bool,
+        Option("--all-tables", help="Draft all tables of an Excel or DuckDB file together; so it is with a folder."),
+    ] = False,
     edit: Annotated[bool, Option("--edit", help="Ask about every column that the draft could not classify.")] = False,
     private: Annotated[
         bool, Option("--private", help="For differential privacy: look at no record, write a template to fill in.")
@@ -111,7 +116,13 @@ def draft(
     Proposes a role, a kind and a hierarchy for every column, with reasons, and writes them to a schema file.
     """
     import shoal
+    from shoal.datasets import holds_tables
 
+    if all_tables or holds_tables(file.source):
+        if edit or private or keep or also or drop or person or audience or file.table:
+            raise ParameterError("a data set of several tables is drafted with --output, --overwrite and --json alone.")
+        _datasets.draft(file.source, output=output, overwrite=overwrite, json=json)
+        return
     if edit and private:
         raise ParameterError("--edit asks for roles, and --private writes a template: fill it in as a file.")
     if edit and file.source == "-":

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from shoal.errors import VerificationError
 from shoal.guarantees import Event
 from shoal.methods import METHODS
+from shoal.methods.nested import NESTED_STEPS
 
 __all__ = ["KINDS", "read_steps"]
 
-#: the kinds of steps of all methods, by the names that certificates use
-KINDS = {kind.name: kind for method in METHODS for kind in method.step_kinds}
+#: the kinds of steps of all methods, and those of data sets, by the names that certificates use
+KINDS = {kind.name: kind for method in METHODS for kind in method.step_kinds} | {
+    kind.name: kind for kind in NESTED_STEPS
+}
 
 
 def read_steps(steps: Sequence[Mapping[str, object]]) -> tuple[Event, ...]:

@@ -13,6 +13,9 @@ from ._charts import cross_chart as cross_chart
 from ._charts import inside_chart as inside_chart
 from ._charts import largest_share as largest_share
 from ._columns import column_figures as column_figures
+from ._dataset import DatasetFigures as DatasetFigures
+from ._dataset import dataset_report as dataset_report
+from ._dataset import dataset_summary as dataset_summary
 from ._document import ColumnFigures as ColumnFigures
 from ._document import Document as Document
 from ._document import LatticeFigures as LatticeFigures

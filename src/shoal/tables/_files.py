@@ -94,8 +94,8 @@ def read(
     return found if schema is None else found.with_schema(load_schema(schema))
 
 
-def reread(path: Path, *, engine: DuckDBEngine | None = None) -> Table:
-    """Read a file of a release, of which no record need have been released: as `read`, but it may be empty.
+def reread(path: Path | pa.Table, *, engine: DuckDBEngine | None = None) -> Table:
+    """Read a file or frame of a release, of which no record need be released: as `read`, but it may be empty.
 
     ``engine`` computes a Parquet file, in place of one of its own.
     """

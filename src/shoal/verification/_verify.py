@@ -30,11 +30,13 @@ from shoal.guarantees import (
 )
 from shoal.masking import RECORD, MaskingRecord, MaskingStep, StepEntry
 from shoal.methods import promises
+from shoal.methods.nested import is_dataset_plan
 from shoal.methods.recode import Aggregated, Suppressed
 from shoal.plan import Plan
 from shoal.schema import Missing
 from shoal.series import UNCHECKED
 from shoal.tables import Site, Table
+from shoal.verification._dataset import check_dataset
 from shoal.verification._files import (
     LONG_TEXTS,
     check_copies,
@@ -124,6 +126,8 @@ def verify(
 def _check_series(folder: Path, after: Sequence[Path], *, any_size: bool) -> list[Check]:
     """Check earlier releases each by itself, and all of them together."""
     checks, copies = [], []
+    if is_dataset_plan(ReleaseFolder(folder).read_text(PLAN) or ""):
+        raise InputError("releases of several tables cannot be checked as a series")
     with ExitStack() as opened:
         for path in after:
             if not path.is_dir():
@@ -202,6 +206,8 @@ def _checks(copy: PrivateCopy, *, rendered: bool, any_size: bool, site: Site) ->
     certificate = release.certificate
     checks = [_check_text(folder, certificate)]
     checks += [Check(subject=name, passed=False, detail=why) for name, why in sorted(copy.refused.items())]
+    if is_dataset_plan(release.read_text(PLAN) or ""):
+        return [*checks, *check_dataset(release, rendered=rendered, any_size=any_size, site=site)]
     plan = _plan(release)
     if plan is None:
         checks.append(Check(subject=PLAN, passed=False, detail="it is missing, or not a plan as Shoal writes it"))

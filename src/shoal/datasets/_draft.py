@@ -1,0 +1,226 @@
+"""Propose what the tables of a data set are: keys, parents, roles, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal import tables
+from shoal.datasets._read import open_table, table_names
+from shoal.datasets._schema import NAME, DatasetSchema, TableSchema
+from shoal.datasets._toml import dumps
+from shoal.errors import DataError, SchemaError, quoted
+from shoal.schema import Attribute, Role, Schema
+from shoal.schema.rules import text
+from shoal.tables import Table, Wishes
+
+#: values of a list column that are looked at
+_LOOKED_AT = 2000
+_SEPARATORS = ("|", ";")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetDraft:
+    """A proposed schema of a data set, and why."""
+
+    schema: DatasetSchema
+    #: Why a table has its key and parent (with an empty column), or a column its role, by table and column.
+    reasons: Mapping[tuple[str, str], str]
+
+    def dumps(self) -> str:
+        """Return the text of the schema file, with the reasons as comments."""
+        return dumps(self.schema, comments=self.reasons)
+
+    def lines(self) -> list[str]:
+        """Return what a person should look at: a line for every table and column."""
+        found = []
+        for table in self.schema:
+            found.append(f"{table.name}: {self.reasons.get((table.name, ''), '')}")
+            found += [
+                f"  {each.name:<24} {each.role.value:<18} {self.reasons.get((table.name, each.name), '')}".rstrip()
+                for each in table.columns
+            ]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """One table: its columns, and those that may be keys, as text."""
+
+    table: Table
+    rows: int
+    unique: dict[str, pa.Array]
+    columns: dict[str, pa.Array]
+    lists: dict[str, str | None]
+
+
+def draft_dataset(source: str | Path | Mapping[str, Any]) -> DatasetDraft:
+    """Propose a schema for a folder of files, an Excel or DuckDB file, or frames; a person must look at it.
+
+    A key is a column without missing or repeated values; a table belongs to another where all values of one of its
+    columns are keys of that one, by preference of the same name. Columns of lists become tables of one column. Roles
+    are those that a draft of each table by itself proposes.
+
+    Raises
+    ------
+    SchemaError
+        If no table is that of the persons, or several are.
+    """
+    names = table_names(source)
+    if not names:
+        raise DataError("there are no tables to read", hint="put one file per table into the folder")
+    if wrong := [name for name in names if not NAME.fullmatch(name)]:
+        raise SchemaError(f"{quoted(wrong)} cannot be names of tables: letters, digits, `_` and `-`, a letter first")
+    seen = {name: _look(open_table(source, name)) for name in names}
+    parents = _parents(seen)
+    reasons: dict[tuple[str, str], str] = {}
+    found = []
+    for name in names:
+        parent = parents.get(name)
+        key = _key_of(name, seen, parents)
+        key = None if parent is not None and key == parent[1] else key
+        taken = {column for column in (key, None if parent is None else parent[1]) if column is not None}
+        columns, why = _columns(seen[name], taken)
+        reasons |= {(name, column): reason for column, reason in why.items()}
+        reasons[name, ""] = _said(name, key, parent, seen[name].rows)
+        described = TableSchema(
+            name=name,
+            columns=columns,
+            key=key,
+            parent=None if parent is None else parent[0],
+            parent_key=None if parent is None else parent[1],
+        )
+        found.append(described)
+        found += _listed(name, seen[name], names, reasons)
+    roots = [table.name for table in found if table.parent is None]
+    if len(roots) != 1:
+        raise SchemaError(
+            f"{quoted(roots)} belong to no other table, and one table, that of the persons, should",
+            hint="a table belongs to another where all values of one of its columns are keys of the other; leave the "
+            "tables out that have nothing to do with the persons, or write dataset.toml by hand",
+        )
+    return DatasetDraft(schema=DatasetSchema(tables=tuple(found), guessed=True), reasons=reasons)
+
+
+def _look(table: Table) -> _Seen:
+    rows = tables.in_order(table)
+    looked_at = {name: _separator(rows[name]) for name in rows.column_names}
+    lists = {name: separator for name, separator in looked_at.items() if separator is not None}
+    columns = {name: text(rows[name].combine_chunks()) for name in rows.column_names if name not in lists}
+    unique = {
+        name: values
+        for name, values in columns.items()
+        if len(values) and not values.null_count and len(pc.unique(values)) == len(values)
+    }
+    kept = [name for name in rows.column_names if name not in lists]
+    return _Seen(
+        table=table.select(*kept) if kept else table,
+        rows=len(rows),
+        unique=unique,
+        columns=columns,
+        lists={name: separator or None for name, separator in lists.items()},
+    )
+
+
+def _separator(column: pa.ChunkedArray) -> str | None:
+    """Return what separates the entries of a column of lists: "" for lists and JSON; None where it holds no lists."""
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return ""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return None
+    values = column.drop_null()[:_LOOKED_AT].combine_chunks()
+    if not len(values):
+        return None
+    json = pc.and_(pc.starts_with(values, "["), pc.ends_with(values, "]"))
+    if pc.all(json).as_py():
+        return ""
+    for separator in _SEPARATORS:
+        having = pc.sum(pc.match_substring(values, separator)).as_py()
+        if having and having * 10 >= len(values):
+            return separator
+    return None
+
+
+def _parents(seen: Mapping[str, _Seen]) -> dict[str, tuple[str, str]]:
+    """Return the table that each table belongs to, with the column that says so."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, table in seen.items():
+        candidates = []
+        for other, above in seen.items():
+            for key, keys in above.unique.items() if other != name else ():
+                for column, values in table.columns.items():
+                    same = column.lower() == key.lower()
+                    likely = same or column.lower() in (f"{other}_{key}".lower(), f"{other.rstrip('s')}_id".lower())
+                    if not likely or values.null_count == len(values):
+                        continue
+                    inside = pc.all(pc.is_in(values.drop_null(), value_set=keys)).as_py()
+                    # the table with more rows belongs to the other; of several, the nearest has the most rows
+                    if inside and not (column in table.unique and table.rows >= above.rows):
+                        candidates.append((above.rows, same, other, column))
+        if candidates:
+            _, _, other, column = max(candidates)
+            found[name] = (other, column)
+    return found
+
+
+def _key_of(name: str, seen: Mapping[str, _Seen], parents: Mapping[str, tuple[str, str]]) -> str | None:
+    """Return the key of a table that others belong to, or that names itself one."""
+    used = {column.lower() for child, (parent, column) in parents.items() if parent == name}
+    for column in seen[name].unique:
+        if column.lower() in used:
+            return column
+    if name in parents:
+        return None
+    return next(iter(seen[name].unique), None)
+
+
+def _columns(seen: _Seen, taken: set[str]) -> tuple[Schema, dict[str, str]]:
+    """Return the columns of a table but for keys, with the roles that a draft proposes."""
+    names = [name for name in seen.table.columns if name not in taken]
+    if not names:
+        return Schema(attributes=()), {}
+    drafted = tables.draft_schema(seen.table.select(*names), Wishes())
+    attributes = tuple(map(_fitted, drafted.schema))
+    return Schema(attributes=attributes, missing_values=drafted.schema.missing_values), dict(drafted.reasons)
+
+
+def _fitted(attribute: Attribute) -> Attribute:
+    """Return a column without what single tables alone can have."""
+    role = attribute.role
+    if role in (Role.PERSON, Role.HOUSEHOLD):
+        role = Role.IDENTIFIER
+    elif role is Role.WEIGHT:
+        role = Role.INSENSITIVE
+    elif role is Role.STRATUM:
+        role = Role.QUASI_IDENTIFIER
+    return replace(attribute, role=role, pseudonym=False, derived=None)
+
+
+def _listed(name: str, seen: _Seen, names: list[str], reasons: dict[tuple[str, str], str]) -> list[TableSchema]:
+    found: list[TableSchema] = []
+    for column, separator in seen.lists.items():
+        table = column if column not in names and NAME.fullmatch(column) else f"{name}_lists_{len(found) + 1}"
+        attribute = Attribute(name=column, role=Role.QUASI_IDENTIFIER)
+        reasons[table, ""] = f"the cells of column `{column}` of `{name}` are lists: every entry is a row of its own"
+        found.append(
+            TableSchema(
+                name=table,
+                columns=Schema(attributes=(attribute,)),
+                parent=name,
+                list_column=column,
+                separator=separator,
+            )
+        )
+    return found
+
+
+def _said(name: str, key: str | None, parent: tuple[str, str] | None, rows: int) -> str:
+    keyed = f"`{key}` is different in every row" if key else "no other table belongs to it"
+    if parent is None:
+        return f"{rows:,} persons: it belongs to no other table; {keyed}"
+    return f"{rows:,} rows that belong to `{parent[0]}`: every `{parent[1]}` is a key of it; {keyed}"

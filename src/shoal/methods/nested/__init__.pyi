@@ -1,0 +1,32 @@
+"""The names of this package; each is imported when it is first used."""
+
+from ._certified import dataset_columns as dataset_columns
+from ._certified import dataset_domains as dataset_domains
+from ._certified import forest_of_release as forest_of_release
+from ._encode import EncodedDataset as EncodedDataset
+from ._encode import encode_dataset as encode_dataset
+from ._forest import Forest as Forest
+from ._patterns import PatternSupport as PatternSupport
+from ._patterns import choices_of as choices_of
+from ._patterns import count_support as count_support
+from ._patterns import find_choices as find_choices
+from ._patterns import least_support as least_support
+from ._plan import DatasetPlan as DatasetPlan
+from ._plan import RecodeItems as RecodeItems
+from ._plan import is_dataset_plan as is_dataset_plan
+from ._plan import policy_problems as policy_problems
+from ._promises import KnownItems as KnownItems
+from ._promises import SecretAmongKnownItems as SecretAmongKnownItems
+from ._promises import promise_of as promise_of
+from ._release import DatasetResult as DatasetResult
+from ._release import order_tables as order_tables
+from ._release import recode_dataset as recode_dataset
+from ._risk import ItemRisk as ItemRisk
+from ._risk import risk_by_items as risk_by_items
+from ._search import FoundRecoding as FoundRecoding
+from ._steps import NESTED_STEPS as NESTED_STEPS
+from ._steps import ItemsGeneralized as ItemsGeneralized
+from ._steps import ItemsSuppressed as ItemsSuppressed
+from ._steps import KeysReplaced as KeysReplaced
+from ._suppress import Suppression as Suppression
+from ._suppress import TooMuch as TooMuch

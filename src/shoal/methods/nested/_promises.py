@@ -1,0 +1,140 @@
+"""What is promised to people with items in several tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from shoal.exact import WHOLE, Arguments, Number, fraction, within
+from shoal.guarantees import CLASSES, Check, Evidence, Promise, PromiseEntry, PromiseKind, Strength, Words
+
+#: the most items that an intruder may know: more are not practical to count
+MOST_KNOWN = 6
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KnownItems(PromiseKind):
+    """(k, m)-anonymity of people with items in several tables.
+
+    Parameters
+    ----------
+    k
+        The least number of people who show a pattern, an integer in [1, inf).
+    m
+        How many items of a person somebody may know, an integer in [0, 6].
+
+    Guarantee
+    ---------
+    Syntactic: every pattern of a root class and at most m linked items that occurs in the release is shown by at least
+    k persons. A pattern is m rows below a root, none of which lies below another, with all rows above them and their
+    links. A person shows it if it is found among its rows, each used once, with the links kept; rows above known ones
+    are known as well and are not counted among the m. With m = 0 it is k-anonymity of the table of the persons.
+    """
+
+    k: int = field(metadata=WHOLE)
+    m: int
+    name: ClassVar[str] = "known-items"
+    title: ClassVar[str] = "KnownItems"
+
+    def fit(self, arguments: Arguments) -> None:
+        known = arguments.whole("m", self.m, minimum=0)
+        if known > MOST_KNOWN:
+            arguments.problems.add(f"`m` of `KnownItems` must be an integer in [0, {MOST_KNOWN}]; got {known}.")
+
+    def statement(self, words: Words = CLASSES) -> str:
+        del words
+        known = "" if not self.m else f" and up to {self.m} of the rows that belong to the person, with their links,"
+        return (
+            f"Whoever knows what others may know of a person in the first table{known} finds at least {self.k} persons "
+            "who fit, or none."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        return (
+            "Others know at most what is listed as known: the released columns with the role quasi-identifier, of the "
+            f"person and of at most {self.m} items below it; the rows above a known item are known as well.",
+            "Not covered: how many items somebody has, that an item is missing, the position of an item, and what is "
+            "known of several persons at once.",
+            "Not covered: columns that are released as they are, where others know them.",
+            "Everyone who fits may have the same sensitive value, unless another promise says otherwise.",
+        )
+
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Return nothing: a data set is checked as a whole, by `shoal.verification`."""
+        del entry, evidence
+        return []
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SecretAmongKnownItems(PromiseKind):
+    """No pattern of known items makes a named secret value more certain than a fraction.
+
+    Parameters
+    ----------
+    column
+        The column with the secret, as ``table.column``.
+    value
+        The secret value. A person has it if the root or any of its items has it.
+    c
+        The largest certainty, in (0, 1].
+    m
+        How many items of a person somebody may know, as in `KnownItems`.
+
+    Guarantee
+    ---------
+    Syntactic: of the persons who show a pattern of a root class and at most m linked items, at most the fraction c has
+    the value in the release. It is not monotone: making items coarser, or leaving out people without the value, can
+    raise it. So it is decided on the release alone, over all patterns that occur there.
+    """
+
+    column: str
+    value: str
+    c: Number = field(metadata=within("(0, 1]"))
+    m: int
+    name: ClassVar[str] = "secret-among-known-items"
+    title: ClassVar[str] = "SecretAmongKnownItems"
+
+    def fit(self, arguments: Arguments) -> None:
+        arguments.whole("m", self.m, minimum=0)
+        if not isinstance(self.column, str) or "." not in self.column:
+            arguments.problems.add("`column` of `SecretAmongKnownItems` must be `table.column`.")
+        if not isinstance(self.value, str) or not self.value:
+            arguments.problems.add("`value` of `SecretAmongKnownItems` must be a text.")
+
+    @property
+    def certainty(self) -> Fraction:
+        """The largest certainty, exactly."""
+        return fraction(self.c)
+
+    def statement(self, words: Words = CLASSES) -> str:
+        del words
+        return (
+            f"Whoever knows what others may know of a person, and up to {self.m} of its rows with their links, does "
+            f"not learn with more than {float(self.certainty):g} certainty that it has the value that is named for "
+            f"`{self.column}`."
+        )
+
+    def assumptions(self) -> tuple[str, ...]:
+        return (
+            "Certainty is the share of those released persons who fit; rows that were left out are not counted.",
+            "Only the named value is covered, and a person has it if any of its rows has.",
+            "Not covered: how many items somebody has, and that an item is missing.",
+        )
+
+    def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
+        """Return nothing: a data set is checked as a whole, by `shoal.verification`."""
+        del entry, evidence
+        return []
+
+
+def promise_of(kind: PromiseKind) -> Promise:
+    """Return what a certificate says of a promise about persons."""
+    return Promise(
+        model=kind.name,
+        parameters=kind.parameters(),
+        strength=Strength.SYNTACTIC,
+        statement=kind.statement(),
+        assumptions=kind.assumptions(),
+        unit="person",
+    )

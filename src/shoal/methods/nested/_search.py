@@ -1,0 +1,211 @@
+"""Look for the recoding of all tables that loses least once rare patterns are left out."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.kernels import Integers
+from shoal.methods.base import Watch
+from shoal.methods.nested._encode import EncodedDataset, KnownColumn
+from shoal.methods.nested._forest import Forest
+from shoal.methods.nested._patterns import count_support
+from shoal.methods.nested._suppress import Suppression, TooMuch
+
+Levels = tuple[int, ...]
+#: choices of rows, and rows, that are looked at in about a second
+PER_SECOND = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoundRecoding:
+    """The best recoding that was found, and what is left under it."""
+
+    levels: Levels
+    loss: float
+    #: No recoding loses less than this; equal to the loss where it was proved to be the least.
+    bound: float
+    #: The persons that stay, and the items, by their number among all items of the trees.
+    people: Integers
+    items: Integers
+    looked_at: int
+    complete: bool
+
+
+@dataclass(kw_only=True, eq=False)
+class RecodingSearch:
+    """Recodings of one level per column, the cheapest first.
+
+    The loss of a recoding is the mean over its columns of the share of the domain that a value covers, rows that are
+    left out counting as lost. The loss without suppression, plus what the support of classes and single items forces
+    out, bounds the loss of a recoding and of all finer ones from below; no certainty of secrets is used for that,
+    which is not monotone. Work is counted, never timed.
+    """
+
+    encoded: EncodedDataset
+    k: int
+    m: int
+    confidence: Fraction | None
+    limit: Fraction
+    single_items: bool
+    #: Work after which the search makes do with what it has, in units of about a second; None: until it is done.
+    effort: float | None
+    watch: Watch
+    spent: int = 0
+    best: FoundRecoding | None = None
+    _looked_at: dict[Levels, float] = field(default_factory=dict)
+    _forced: list[tuple[Levels, float]] = field(default_factory=list)
+
+    def run(self) -> FoundRecoding | None:
+        """Return the best recoding; None where every recoding leaves out more than is allowed."""
+        self._means = [
+            [float(column.shares(level).mean()) if len(column.leaves) else 0.0 for level in range(_levels(column))]
+            for column in self.encoded.columns
+        ]
+        self._total = sum(column.weight for column in self.encoded.columns) or 1.0
+        self._descend()
+        bound = self._rise()
+        if self.best is None:
+            return None
+        loss = self.best.loss
+        return FoundRecoding(
+            levels=self.best.levels,
+            loss=loss,
+            bound=loss if bound is None else min(loss, bound),
+            people=self.best.people,
+            items=self.best.items,
+            looked_at=len(self._looked_at),
+            complete=bound is None,
+        )
+
+    def recoding_loss(self, levels: Levels) -> float:
+        """Return the loss of a recoding that leaves nothing out."""
+        columns = zip(self.encoded.columns, self._means, levels, strict=True)
+        return sum(column.weight * means[level] for column, means, level in columns) / self._total
+
+    @property
+    def tired(self) -> bool:
+        """Whether the work that is allowed is done."""
+        return self.effort is not None and self.spent > self.effort * PER_SECOND
+
+    def _descend(self) -> None:
+        """Go from the top to finer levels, one column at a time, as long as the loss falls."""
+        levels = tuple(column.hierarchy.height for column in self.encoded.columns)
+        loss = self._evaluate(levels)
+        while not self.tired:
+            finer = [(self._evaluate(each), each) for each in _neighbours(levels, -1) if not self.tired]
+            least = min(finer, default=(np.inf, levels))
+            if not least[0] < loss:
+                break
+            loss, levels = least
+
+    def _rise(self) -> float | None:
+        """Look at all recodings that may lose less than the best; return the bound where that was too much work."""
+        bottom = tuple(0 for _ in self.encoded.columns)
+        heap, seen = [(self.recoding_loss(bottom), bottom)], {bottom}
+        tops = tuple(column.hierarchy.height for column in self.encoded.columns)
+        while heap:
+            bound, levels = heapq.heappop(heap)
+            if self.best is not None and bound >= self.best.loss:
+                return None
+            if self.tired:
+                return bound
+            self._evaluate(levels)
+            for each in _neighbours(levels, +1):
+                if each not in seen and all(level <= top for level, top in zip(each, tops, strict=True)):
+                    seen.add(each)
+                    heapq.heappush(heap, (self.recoding_loss(each), each))
+        return None
+
+    def _evaluate(self, levels: Levels) -> float:
+        """Return the loss of a recoding with what it leaves out, or a bound of it where that is no better."""
+        if levels in self._looked_at:
+            return self._looked_at[levels]
+        self.watch.step(len(self._looked_at), 0, f"looked at {len(self._looked_at):,} recodings")
+        base = self.recoding_loss(levels)
+        bound = max([base, *(base + forced for coarser, forced in self._forced if _below(levels, coarser))])
+        if self.best is not None and bound >= self.best.loss:
+            return bound
+        self._looked_at[levels] = np.inf
+        forest = self.encoded.forest(levels)
+        forced = self._force(forest, levels)
+        if self.best is not None and base + forced >= self.best.loss:
+            self._looked_at[levels] = base + forced
+            return base + forced
+        most = (int(self.limit * forest.size), int(self.limit * len(forest)))
+        work = Suppression(
+            forest=forest,
+            k=self.k,
+            m=self.m,
+            confidence=self.confidence,
+            single_items=self.single_items,
+            most=most,
+        )
+        try:
+            work.run()
+        except TooMuch:
+            return np.inf
+        finally:
+            self.spent += work.effort
+        loss = self.loss(levels, work.people, work.items)
+        self._looked_at[levels] = loss
+        better = self.best is None or (loss, levels) < (self.best.loss, self.best.levels)
+        if better and work.forest.size:
+            self.best = FoundRecoding(
+                levels=levels, loss=loss, bound=0.0, people=work.people, items=work.items, looked_at=0, complete=False
+            )
+        return loss
+
+    def _force(self, forest: Forest, levels: Levels) -> float:
+        """Return what the loss rises at least by what small classes and rare single items force out.
+
+        It holds for finer recodings as well: their classes and items are rarer. Whoever is left out costs all that its
+        values did not cost before.
+        """
+        self.spent += len(forest) + forest.size
+        classes = count_support(forest, 0)
+        rare = np.isin(forest.classes, classes.keys[classes.rare(self.k), 0])
+        items = rare[forest.persons]
+        if self.m and len(forest):
+            _, places, numbers = np.unique(forest.paths, return_inverse=True, return_counts=True)
+            # no more persons than items show a path
+            items = items | (numbers[places.ravel()] < self.k)
+        if not rare.any() and not items.any():
+            return 0.0
+        people, kept = np.flatnonzero(~rare), np.flatnonzero(~items)
+        # at these levels; finer ones cost less before and so rise by more
+        rise = self.loss(levels, people, kept) - self.recoding_loss(levels)
+        self._forced.append((levels, rise))
+        return rise
+
+    def loss(self, levels: Levels, people: Integers, items: Integers) -> float:
+        """Return the loss of a recoding where only some persons and items stay."""
+        encoded = self.encoded
+        staying = {encoded.dataset.schema.root.name: people}
+        for number, table in enumerate(encoded.dataset.schema.items):
+            staying[table.name] = encoded.rows[items[encoded.tables[items] == number]]
+        total = 0.0
+        for column, level in zip(encoded.columns, levels, strict=True):
+            rows = staying[column.table]
+            number = len(column.leaves)
+            lost = float(column.shares(level)[rows].sum()) + (number - len(rows))
+            total += column.weight * (lost / number if number else 0.0)
+        return total / self._total
+
+
+def _levels(column: KnownColumn) -> int:
+    return column.hierarchy.height + 1
+
+
+def _neighbours(levels: Levels, step: int) -> Iterator[Levels]:
+    for place, level in enumerate(levels):
+        if level + step >= 0:
+            yield (*levels[:place], level + step, *levels[place + 1 :])
+
+
+def _below(finer: Levels, coarser: Levels) -> bool:
+    return all(one <= other for one, other in zip(finer, coarser, strict=True))

@@ -1,0 +1,367 @@
+"""Check a release of several tables: its certificate follows from the plan and the tables, or it is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal import datasets
+from shoal.errors import ShoalError, counted, quoted, says_nothing
+from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
+from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, mismatch, run_check
+from shoal.hierarchies import TOP, label_levels
+from shoal.methods.nested import (
+    DatasetPlan,
+    ItemsGeneralized,
+    ItemsSuppressed,
+    SecretAmongKnownItems,
+    dataset_columns,
+    dataset_domains,
+    order_tables,
+    policy_problems,
+    promise_of,
+)
+from shoal.policy import in_force
+from shoal.report import DatasetFigures, dataset_report, dataset_summary
+from shoal.schema import Attribute, Kind, Missing
+from shoal.schema.rules import canonical_file, text
+from shoal.tables import Site
+from shoal.verification._files import LONG_TEXTS, check_files, check_footers, compared
+from shoal.verification._linked import Tree, certainty, rarest_patterns
+
+
+def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, site: Site) -> list[Check]:
+    """Check all but the signature of a release of several tables, and the text of its certificate."""
+    plan = _plan(release)
+    if plan is None:
+        return [Check(subject=PLAN, passed=False, detail="it is missing, or not a plan as Shoal writes it")]
+    certificate = release.certificate
+    unsafe = check_footers(release.path, certificate, site, any_size=any_size)
+    if unsafe:
+        return unsafe
+    checks = check_files(release.path, certificate, release.allowed_dataset_files(plan), site)
+    if any(check.detail == LONG_TEXTS for check in checks):
+        return checks
+    content = DatasetEvidence(release, plan)
+    parts: dict[str, Callable[[], Decision]] = {
+        "tables": content.check_tables,
+        "hierarchies": content.check_hierarchies,
+        "schema": content.check_schema,
+        "domains": content.check_domains,
+        "nothing else": content.check_nothing_else,
+        "policy": content.check_policy,
+        "steps": content.check_steps,
+        "keys": content.check_keys,
+        "order": content.check_order,
+        "labels": content.check_labels,
+        "values": content.check_values,
+    }
+    for subject, decide in parts.items():
+        checks.append(run_check(subject, decide))
+        if not checks[-1].passed:
+            return checks
+    checks += [
+        Check(subject=each.subject, passed=each.passed, detail=each.detail, promise=True) for each in content.promises()
+    ]
+    checks += content.copies()
+    if rendered and all(check.passed for check in checks):
+        checks += [run_check(name, lambda name=name: content.check_text(name)) for name in (SUMMARY, REPORT)]  # type: ignore[misc]
+    return [*checks, *_on_trust(plan)]
+
+
+def _plan(release: ReleaseFolder) -> DatasetPlan | None:
+    listed = {entry.name for entry in release.certificate.files}
+    written = release.read_text(PLAN)
+    if PLAN not in listed or written is None:
+        return None
+    try:
+        plan = DatasetPlan.loads(written, folder=release.path)
+    except ShoalError as error:
+        if says_nothing(error):
+            raise
+        return None
+    rules = [each.hierarchy for table in plan.schema for each in table.columns]
+    files = [rule.file for rule in rules if rule is not None and rule.file is not None]
+    if not all(name in listed and (release.path / name).is_file() for name in files):
+        return None  # a path may lead anywhere
+    return plan if plan.dumps() == written else None
+
+
+class DatasetEvidence:
+    """The files of a release of several tables, opened, and what is decided on them."""
+
+    def __init__(self, release: ReleaseFolder, plan: DatasetPlan) -> None:
+        self.release, self.plan, self.certificate = release, plan, release.certificate
+
+    @cached_property
+    def tables(self) -> dict[str, pa.Table]:
+        """The released tables by name."""
+        return {table.name: self.release.open(f"{table.name}.parquet").to_arrow() for table in self.plan.schema}
+
+    @property
+    def steps(self) -> tuple[Event, ...]:
+        """The steps of the certificate; VerificationError where one is not as Shoal writes it."""
+        return self.release.steps
+
+    def check_tables(self) -> Decision:
+        """Compare the tables with the plan: files, columns, their order and types, and numbers of rows."""
+        said = self.certificate.tables
+        if [data.file for data in said] != [*self.plan.files]:
+            return False, "the tables are not those of plan.toml"
+        for data, (name, rows) in zip(said, self.tables.items(), strict=True):
+            if tuple(rows.column_names) != self.plan.files[data.file]:
+                return False, f"the columns of {data.file} are not those of plan.toml"
+            keys = self.plan.schema.key_columns(name)
+            if any(rows.schema.field(key).type != pa.int64() or rows[key].null_count for key in keys):
+                return False, f"the keys of {data.file} are not whole numbers"
+            known = self.plan.schema[name].known
+            if any(not pa.types.is_string(rows.schema.field(each).type) for each in known):
+                return False, f"a known column of {data.file} does not hold labels"
+        lengths = {name: len(rows) for name, rows in self.tables.items()}
+        if said != dataset_columns(self.plan, lengths):
+            return False, "numbers of rows, roles or kinds of columns are not what the certificate says"
+        return True, f"{len(said)} with {counted(sum(lengths.values()), 'row')}, as certified"
+
+    def check_hierarchies(self) -> Decision:
+        """Look whether files of hierarchies hold their rows and nothing else, of released columns."""
+        for table in self.plan.schema:
+            for each in table.columns:
+                rule, folder = each.hierarchy, table.columns.folder
+                if rule is not None and each.role.names_someone:
+                    return False, f"plan.toml gives a hierarchy to `{each.name}`, which is not released"
+                file = None if rule is None else rule.file
+                if (
+                    rule is not None
+                    and file is not None
+                    and canonical_file(rule, folder) != (folder / file).read_bytes()
+                ):
+                    return False, f"{file} holds more than the rows of a hierarchy"
+        return True, "as plan.toml declares them"
+
+    def check_schema(self) -> Decision:
+        """Compare the schema with its fingerprint."""
+        digest = hashlib.sha256(datasets.dumps(self.plan.schema).encode()).hexdigest()
+        if digest != self.certificate.schema_sha256:
+            return False, "the schema of plan.toml is not the certified one"
+        if (self.certificate.roles == "guessed") != self.plan.schema.guessed:
+            return False, "the certificate and plan.toml disagree on whether the roles were guessed"
+        return True, f"known to others are {quoted(self.plan.known)}"
+
+    def check_domains(self) -> Decision:
+        """Compare where domains came from."""
+        same = self.certificate.domains == dataset_domains(self.plan)
+        return same, "as plan.toml says" if same else "where domains came from is not what plan.toml says"
+
+    def check_nothing_else(self) -> Decision:
+        """Refuse what a release of a data set never has: budgets, accounts, measures, random numbers."""
+        said = self.certificate
+        if said.budget is not None or said.account is not None or said.rehearsal is not None or said.measures:
+            return False, "the certificate states a budget, an account, a rehearsal or measures"
+        if said.randomness != NO_RANDOMNESS:
+            return False, "random numbers are said to have been drawn, and no step draws any"
+        return True, "no budget, no account, no rehearsal, no measures, no random numbers"
+
+    def check_policy(self) -> Decision:
+        """Compare with the policy of this office, if one is in force here."""
+        policy = in_force()
+        if self.certificate.policy is not None:
+            return False, "the certificate names a policy, which a plan of a data set does not hold"
+        problems = [] if policy is None else policy_problems(self.plan, policy)
+        return not problems, "; ".join(problems) or ("none is in force here" if policy is None else "allows it")
+
+    def check_steps(self) -> Decision:
+        """Compare the steps with the grammar, and their numbers with the tables."""
+        problem = mismatch(self.plan.expected_steps(), self.steps)
+        if problem is not None:
+            return False, problem
+        (suppressed,) = (step for step in self.steps if isinstance(step, ItemsSuppressed))
+        left = [of - rows for rows, of in zip(suppressed.rows, suppressed.of, strict=True)]
+        if left != [len(rows) for rows in self.tables.values()]:
+            return False, "the rows that were left out do not add up"
+        return True, f"{len(self.steps)} steps, each with a matching description"
+
+    def check_keys(self) -> Decision:
+        """Look whether keys are 1, 2, ... and every row belongs to a row of its parent."""
+        schema = self.plan.schema
+        for table in schema:
+            rows = self.tables[table.name]
+            above = schema.parent_column(table.name)
+            for key in schema.key_columns(table.name):
+                values = rows[key].to_numpy()
+                if key == above:
+                    if len(values) and not 1 <= values.min() <= values.max() <= len(self.tables[table.parent or ""]):
+                        return False, f"a row of `{table.name}` belongs to no row of `{table.parent}`"
+                elif not np.array_equal(values, np.arange(1, len(values) + 1)):
+                    return False, f"the keys of `{table.name}` are not the places of its rows"
+        return True, "places of rows; every row belongs to a row of its parent"
+
+    def check_order(self) -> Decision:
+        """Put the content into order again, and compare."""
+        schema = self.plan.schema
+        content = {table.name: self.tables[table.name].select(list(table.released)) for table in schema}
+        parents = {
+            table.name: self.tables[table.name][schema.parent_column(table.name) or ""].to_numpy().astype(np.int64) - 1
+            for table in schema.items
+        }
+        again = order_tables(schema, content, parents)
+        same = all(again[name].equals(rows.cast(again[name].schema)) for name, rows in self.tables.items())
+        return same, "that of what the rows hold" if same else "rows or keys are not in the order of what they hold"
+
+    def check_labels(self) -> Decision:
+        """Look whether every label of a known column is one of its hierarchy, at the level that the steps say."""
+        (step,) = (each for each in self.steps if isinstance(each, ItemsGeneralized))
+        for name, level, height in zip(step.columns, step.levels, step.heights, strict=True):
+            table, _, column = name.partition(".")
+            attribute = self.plan.schema[table].columns[column]
+            values = pc.unique(self.tables[table][column])
+            labels = [label for label in values.to_pylist() if label is not None]
+            if values.null_count and (attribute.missing is Missing.REFUSE or level == height):
+                return False, f"`{name}` has missing values that plan.toml does not allow there"
+            known = label_levels(attribute, labels, folder=self.plan.schema[table].columns.folder)
+            if not 0 <= level <= height or height != known.height:
+                return False, f"the hierarchy of `{name}` does not have these levels"
+            for label in labels:
+                if level not in known[label] and not (known.any_value and level == 0 and label != TOP):
+                    return False, f"`{name}` holds a label that is none of level {level} of its hierarchy"
+        return True, f"{counted(len(step.columns), 'column')}, each at its level"
+
+    def check_values(self) -> Decision:
+        """Look whether columns that are released as they are hold what their domains allow."""
+        for table in self.plan.schema:
+            for each in table.columns:
+                if each.role.released_as_it_is and not _fits(each, self.tables[table.name][each.name]):
+                    return False, f"`{table.name}.{each.name}` holds values outside its declared domain"
+        return True, "inside their declared domains"
+
+    @cached_property
+    def people(self) -> list[tuple[int, tuple[Tree, ...]]]:
+        """The tree of every person: the class of its root, and the sorted trees below it."""
+        schema = self.plan.schema
+        labels: dict[tuple[object, ...], int] = {}
+        below: dict[str, list[list[Tree]]] = {}
+        roots: list[tuple[int, tuple[Tree, ...]]] = []
+        for table in reversed(schema.tables):
+            rows = self.tables[table.name]
+            columns = [rows[name].to_pylist() for name in table.known]
+            values = zip(*columns, strict=True) if columns else iter([()] * len(rows))
+            mine = below.pop(table.name, None) or [[] for _ in range(len(rows))]
+            trees = [
+                (labels.setdefault((table.name, *value), len(labels)), tuple(sorted(under)))
+                for value, under in zip(values, mine, strict=True)
+            ]
+            if table.parent is None:
+                roots = trees
+                continue
+            if table.parent not in below:
+                below[table.parent] = [[] for _ in range(len(self.tables[table.parent]))]
+            owners = rows[schema.parent_column(table.name) or ""].to_pylist()
+            for owner, tree in zip(owners, trees, strict=True):
+                below[table.parent][owner - 1].append(tree)
+        return roots
+
+    @cached_property
+    def rarest(self) -> tuple[int, ...]:
+        """The fewest persons of a pattern, by the number of known items."""
+        return tuple(rarest_patterns(Counter(self.people), self.plan.promise.m))
+
+    def promises(self) -> list[Check]:
+        """Compare every promise with the plan, and decide it again."""
+        asked, said = self.plan.promises, self.certificate.promises
+        if len(asked) != len(said):
+            return [Check(subject="promises", passed=False, detail="they are not those that plan.toml asks for")]
+        checks = []
+        for kind, entry in zip(asked, said, strict=True):
+            name = f"{kind.name} {', '.join(f'{key} = {value}' for key, value in _shown(kind.parameters()).items())}"
+            same, detail = entry.compare(promise_of(kind))
+            if not same:
+                checks.append(Check(subject=name, passed=False, detail=detail))
+                continue
+            decide = self._check_secret if isinstance(kind, SecretAmongKnownItems) else self._check_support
+            checks.append(run_check(name, lambda decide=decide, kind=kind: decide(kind)))  # type: ignore[misc]
+        return checks
+
+    def _check_support(self, kind: object) -> Decision:
+        del kind
+        promise, persons = self.plan.promise, len(self.people)
+        found = self.rarest[-1] if persons else promise.k
+        told = ", ".join(f"{fewest:,} with {m}" for m, fewest in enumerate(self.rarest))
+        return found >= promise.k, f"the fewest persons who fit, by items known: {told}"
+
+    def _check_secret(self, kind: SecretAmongKnownItems) -> Decision:
+        table, _, column = kind.column.partition(".")
+        equal = pc.equal(text(self.tables[table][column].combine_chunks()), kind.value).fill_null(False)
+        rows = np.flatnonzero(equal.to_numpy(zero_copy_only=False))
+        while (above := self.plan.schema.parent_column(table)) is not None:
+            rows = np.unique(self.tables[table][above].to_numpy()[rows] - 1)
+            table = self.plan.schema[table].parent or ""
+        trees = self.people
+        having = Counter(trees[row] for row in rows.tolist())
+        most = kind.certainty
+        pairs = [*certainty(Counter(trees), having, kind.m)]
+        worst = max(((one / all_, one, all_) for one, all_ in pairs), default=(0.0, 0, 1))
+        holds = all(one * most.denominator <= most.numerator * all_ for one, all_ in pairs)
+        return holds, f"at most {worst[1]:,} of {worst[2]:,} persons who fit have the value"
+
+    def copies(self) -> list[Check]:
+        """Compare CSV copies, record by record."""
+        names = {entry.name for entry in self.certificate.files}
+        found = []
+        for file in self.plan.files:
+            copy = f"{file.removesuffix('.parquet')}.csv"
+            if copy in names:
+                same = compared(str(self.release.path / copy))["same"]
+                detail = f"the same rows as {file}" if same else f"not the rows of {file}"
+                found.append(Check(subject=copy, passed=same, detail=detail))
+        return found
+
+    def check_text(self, name: str) -> Decision:
+        """Make the summary or the report again."""
+        bags = {}
+        for table in self.plan.schema.items:
+            owners = Counter(self.tables[table.name][self.plan.schema.parent_column(table.name) or ""].to_pylist())
+            sizes = Counter(owners.values())
+            without = len(self.tables[table.parent or ""]) - len(owners)
+            bags[table.name] = sorted((sizes | Counter({0: without} if without else {})).items())
+        figures = DatasetFigures(rarest=self.rarest, bags=bags, steps=self.steps)
+        make = dataset_summary if name == SUMMARY else dataset_report
+        bare = self.certificate
+        same = make(bare, self.plan, figures) == self.release.read_text(name)
+        return same, "follows from the other files" if same else "it is not what the other files say"
+
+
+def _shown(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return parameters without the secret value, which no message holds."""
+    return {name: value for name, value in parameters.items() if name != "value"}
+
+
+def _fits(attribute: Attribute, values: pa.ChunkedArray) -> bool:
+    if values.null_count and attribute.missing is Missing.REFUSE:
+        return False
+    domain = attribute.domain
+    present = values.drop_null()
+    if attribute.kind is Kind.NUMERIC and not (pa.types.is_integer(present.type) or pa.types.is_floating(present.type)):
+        return False
+    if domain is None or not len(present) or not domain.provenance.reveals_nothing:
+        return True
+    if domain.values is not None:
+        return bool(pc.all(pc.is_in(text(present.combine_chunks()), value_set=pa.array(domain.values))).as_py())
+    if domain.minimum is not None and pc.min(present).as_py() < domain.minimum:
+        return False
+    return domain.maximum is None or pc.max(present).as_py() <= domain.maximum
+
+
+def _on_trust(plan: DatasetPlan) -> list[Check]:
+    """Return what a reader must believe, given that all else was checked."""
+    found = {
+        "rows": "that they were made from the publisher's tables by this plan",
+        "rows left out": "their number",
+        "persons": f"that every row of `{plan.schema.root.name}` is another person, and that links are the true ones",
+        "roles": f"that these are all columns that somebody may know of others: {quoted(plan.known)}",
+    }
+    return [Check(subject=name, passed=True, detail=what, shown=False) for name, what in found.items()]
