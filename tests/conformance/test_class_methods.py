@@ -476,3 +476,13 @@ def test_a_value_that_is_called_missing_and_a_missing_one(tmp_path: Path) -> Non
     method = shoal.Bucketize(buckets=4)
     release = shoal.anonymize(table, KAnonymity(4), MultiplicativeCloseness("pain", 2), method=method)
     assert shoal.verify(release.write(tmp_path / "release")).passed
+
+
+def test_groups_in_another_order_than_the_columns_verify(tmp_path: Path) -> None:
+    names = ("age", "zip", "illness", "pay")
+    rows = pa.table({name: [f"{name} {row % 3}" for row in range(24)] for name in names})
+    roles = dict(zip(names, ("quasi-identifier", "quasi-identifier", "sensitive", "sensitive"), strict=True))
+    schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role=role) for name, role in roles.items()))
+    method = shoal.Slice(groups=[["zip", "pay"], ["age", "illness"]])
+    release = shoal.Plan(schema=schema, models=(shoal.KAnonymity(4),), method=method).run(shoal.read(rows))
+    assert shoal.verify(release.write(tmp_path / "release")).passed

@@ -290,6 +290,7 @@ def _together(
     events = [*Dropped.by(plan.schema), Sliced(groups=groups)]
     events += [event for release in releases for event in _of_slice(release)]
     worst = min(releases, key=lambda release: release.after.smallest)
+    domains = [domain for release in releases for domain in release.domains]
     return Result(
         plan=plan,
         table=made[0][0].table,
@@ -306,7 +307,7 @@ def _together(
         before=worst.before,
         after=worst.after,
         records=table.count(),
-        domains=tuple(domain for release in releases for domain in release.domains),
+        domains=tuple(sorted(domains, key=lambda each: plan.schema.names.index(each.column))),
         sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
         record_classes=tuple(classes for release in releases for classes in release.record_classes),
