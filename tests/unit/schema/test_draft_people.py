@@ -181,3 +181,10 @@ def test_members_of_parliament_have_several_terms() -> None:
         {"début": [f"20{n:02}-01-01" for n in draws.integers(10, 24, 1_800)], "Député": [f"m-{n}" for n in who]}
     )
     assert shoal.draft(table).schema["Député"].role is Role.PERSON
+
+
+def test_a_person_may_say_that_a_key_is_none_of_persons() -> None:
+    table = pa.table({"patient_id": [n // 2 for n in range(200)], "age": [20 + n % 50 for n in range(200)]})
+    assert shoal.draft(table).schema.person == "patient_id"
+    decided = shoal.draft(table, person="records").schema
+    assert (decided.person, decided["patient_id"].role) == (None, Role.IDENTIFIER)

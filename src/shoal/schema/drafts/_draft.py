@@ -236,7 +236,9 @@ class Draft:
             The column that says whose record it is, or ``records`` where every record stands for another person.
         """
         if answer == PersonsAnswer.RECORDS:
-            return dataclasses.replace(self, schema=dataclasses.replace(self.schema, persons=PersonsAnswer.RECORDS))
+            old = self.schema.person
+            made = self if old is None else self._with(old, Role.IDENTIFIER, "every record stands for another person")
+            return dataclasses.replace(made, schema=dataclasses.replace(made.schema, persons=PersonsAnswer.RECORDS))
         return self.with_role(answer, Role.PERSON)
 
     def dropping(self, wanted: Sequence[str]) -> Draft:
