@@ -6,10 +6,12 @@ k-marginal alone is printed, computed here by the definition of the tool (2.4): 
 PUMA and INDP, by PUMA where that is there, and numbers in twenty bands of the excerpt. MST and AIM are those of
 `synthetic.py`; they run where ``SHOAL_PEERS`` is set, and files that are there are measured in any case.
 
-Settings, fixed beforehand: every domain is NIST's published schema; ages have intervals of 5, 10, 20 years; the rules
-of `impossible` are what NIST's data dictionary says of "N" and what everybody knows; density and industry category
-are derived. (Their public lists are not at hand, so they are read off the excerpt: a value for every code.) Delta is
-1e-5. Everything else is the program's default. Arguments choose rows, as in ``nist.py national demographic``.
+Settings, fixed beforehand: every domain is NIST's published schema; ages have intervals of 5, 10, 20 years; income,
+its ratio to poverty and weights are cut at round numbers, closer where many people are, and released in these
+intervals; the rules of `impossible` are what NIST's data dictionary says of "N" and what everybody knows; density
+and industry category are derived. (Their public lists are not at hand, so they are read off the excerpt: a value for
+every code.) Delta is 1e-5. Everything else is the program's default. Arguments choose rows, as in ``nist.py national
+demographic``. What was measured is stored in the folder ``nist`` of ``SHOAL_RESULTS`` and not measured again.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow.csv as pc
 
 import shoal
 import synthetic
+from shoal.methods import Method
 
 DATA = Path(os.environ.get("SHOAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "nist"
 SDNIST = os.environ.get("SHOAL_SDNIST")
@@ -66,6 +70,11 @@ _WEIGHTS = [
     [1, *range(10, 110, 10), 120, 140, 160, 180, 200, 250, 300, 400, 600],
     [1, 20, 50, 100, 200, 400],
     [1, 50, 100, 200],
+]
+CHILDREN = (0, 1, 2, 3, 4, 5, 6, 7, 9)
+IMPOSSIBLE += [
+    f"NPF = {size} and NOC in ({', '.join(str(number) for number in CHILDREN if number >= size)})"
+    for size in range(2, 10)
 ]
 _LARGE = (85_000, 100_000, 125_000, 150_000, 200_000, 300_000, 500_000)
 #: Round numbers, closer where many people are; tables are made of these intervals, never of single numbers.
@@ -132,23 +141,23 @@ def schema_text(file: str, columns: list[str], rows: list[dict[str, str]]) -> st
     return "\n".join(lines)
 
 
-def releases(table: shoal.Table, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Make every release and the file of records that analysts get of it."""
+def releases(table: shoal.Table) -> Iterator[tuple[str, Callable[[Path, Path], None]]]:
+    """Return the name of every release, and what makes it and writes the file of records that analysts get of it."""
     for epsilon in EPSILONS:
-        private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5")
-        release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels=_levels(table))).write(
-            folder / f"tables-{epsilon}"
-        )
-        path = folder / f"tables-{epsilon}.csv"
-        shoal.estimate(release).write_records(path)
-        yield f"truthful-tables, epsilon {epsilon}", path
-    for k in CROWDS:
-        for method in (shoal.Mdav(), shoal.Specialize()):
-            name = f"{method.name}-{k}"
-            release = shoal.anonymize(table, shoal.KAnonymity(k), method=method).write(folder / name)
-            path = folder / f"{name}.csv"
-            shoal.released(release).write_concrete(path)
-            yield f"{method.name}, k = {k}", path
+        yield f"truthful-tables, epsilon {epsilon}", partial(_private, table, epsilon)
+    for k, method in itertools.product(CROWDS, (shoal.Mdav(), shoal.Specialize())):
+        yield f"{method.name}, k = {k}", partial(_crowds, table, k, method)
+
+
+def _private(table: shoal.Table, epsilon: str, folder: Path, path: Path) -> None:
+    private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5")
+    release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels=_levels(table))).write(folder)
+    shoal.estimate(release).write_records(path, overwrite=True)
+
+
+def _crowds(table: shoal.Table, k: int, method: Method, folder: Path, path: Path) -> None:
+    release = shoal.anonymize(table, shoal.KAnonymity(k), method=method).write(folder)
+    shoal.released(release).write_concrete(path, overwrite=True)
 
 
 def _levels(table: shoal.Table) -> dict[str, int]:
@@ -156,7 +165,7 @@ def _levels(table: shoal.Table) -> dict[str, int]:
     return {name: 1 for name in table.columns if name in CUTS}
 
 
-def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, Path, float]]:
+def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, tuple[Path, float]]]:
     """Return the files of synthetic records that there are, or can be made, with the seconds that they took."""
     label = "NIST" if (file, feature) == ("national", "demographic") else f"{file}-{feature}"
     rows = pc.read_csv(
@@ -165,28 +174,45 @@ def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, Path, fl
     for epsilon, name in itertools.product(EPSILONS, synthetic.NAMES):
         made = synthetic.synthetic(label, rows, name, epsilon=epsilon, delta="1e-5", seed=0)
         if made is not None:
-            yield f"{name} of dpmm, epsilon {epsilon}", *made
+            yield f"{name} of dpmm, epsilon {epsilon}", made
+
+
+#: The tool's own classes with the arguments of its report, whose pictures and regressions take ten times as long.
+MEASURES = """
+import json, sys
+from pathlib import Path
+import sdnist.report
+from sdnist.load import TestDatasetName
+from sdnist.metrics.inconsistency import Inconsistencies
+from sdnist.metrics.kmarginal import KMarginal
+from sdnist.metrics.propensity import PropensityMSE
+from sdnist.metrics.unique_exact_matches import unique_exact_matches
+from sdnist.report.dataset import Dataset
+from sdnist.utils import SimpleLogger
+path, name, root, folder = sys.argv[1:5]
+data = Dataset(Path(path), SimpleLogger(), TestDatasetName[name], Path(root), False)
+marginal = KMarginal(data.d_target_data, data.d_synthetic_data, data.config["k_marginal"]["group_features"])
+marginal.compute_score()
+propensity = PropensityMSE(data.t_target_data, data.t_synthetic_data, Path(folder), data.features)
+propensity.compute_score()
+found = Inconsistencies(data.c_synthetic_data, Path(folder) / "inconsistencies")
+Path(folder, "inconsistencies").mkdir()
+found.compute()
+groups = [float(each["Percent Records Inconsistent"]) for each in found.report_data["summary"]]
+unique = unique_exact_matches(data.c_target_data, data.c_synthetic_data)[1]
+print(json.dumps([int(marginal.score), round(propensity.pmse_score, 4), f"{unique} %", f"{max(groups)} %"]))
+"""
 
 
 def scores(path: Path, file: str, columns: list[str], root: Path) -> tuple[object, ...]:
     if SDNIST is None:
-        return (round(k_marginal(path, file, columns)),)
-    name = FILES[file][1]
-    subprocess.run(
-        [SDNIST, "-m", "sdnist.report", str(path), name, "--data-root", str(root)],
-        check=True,
-        cwd=path.parent,
-        capture_output=True,
-    )
-    newest = max((path.parent / "reports").glob("*/report.json"), key=lambda each: each.stat().st_mtime)
-    report = json.loads(newest.read_text(encoding="utf-8"))
-    groups = [float(each["Percent Records Inconsistent"]) for each in report["inconsistencies"]["summary"]]
-    return (
-        report["k_marginal"]["k_marginal_synopsys"]["k_marginal_score"],
-        round(report["propensity mean square error"]["pmse_score"], 4),
-        f"{report['unique_exact_matches']['percent records matched in target data']} %",
-        f"{max(groups)} %",
-    )
+        return (int(k_marginal(path, file, columns)),)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [str(path), FILES[file][0], str(root), folder]
+        run = subprocess.run([SDNIST, "-c", MEASURES, *arguments], capture_output=True, text=True, cwd=folder)
+    if run.returncode:
+        raise RuntimeError(run.stderr)
+    return tuple(json.loads(run.stdout.splitlines()[-1]))
 
 
 def k_marginal(path: Path, file: str, columns: list[str]) -> float:
@@ -248,6 +274,10 @@ def main() -> None:
             continue
         rows = records(FILES[file][0])
         columns = FEATURES[feature] or list(rows[0])
+        stored = synthetic.RESULTS / "nist" / f"{file}-{feature}"
+        stored.mkdir(parents=True, exist_ok=True)
+        print(f"{file}, {feature}: {len(rows):,} records, {len(columns)} columns")
+        print("  k-marginal, propensity, unique exact matches, inconsistent (worst group), CPU s")
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             root = target_root(folder)
@@ -257,18 +287,37 @@ def main() -> None:
                 writer.writerows(rows)
             (folder / "schema.toml").write_text(schema_text(FILES[file][0], columns, rows), encoding="utf-8")
             table = shoal.read(folder / "excerpt.csv", schema=folder / "schema.toml")
-            print(f"{file}, {feature}: {len(rows):,} records, {len(columns)} columns")
-            print("  k-marginal, propensity, unique exact matches, inconsistent (worst group), CPU s")
-            before = _spent()
-            for name, path in releases(table, folder):
-                spent = _spent() - before
-                print(f"  {name:<36}", *scores(path, file, columns, root), f"{spent:.0f} s", flush=True)
-                before = _spent()
-            for name, path, spent in peers(file, feature, folder):
-                print(f"  {name:<36}", *scores(path, file, columns, root), f"{spent:.0f} s", flush=True)
+            for name, make in releases(table):
+                _show(name, _stored(stored, name, lambda path, make=make: _timed(make, path), file, columns, root))
+            for name, (path, spent) in peers(file, feature, folder):
+                _show(name, _stored(stored, name, lambda _, made=(path, spent): made, file, columns, root))
         if (file, feature) == ("national", "demographic"):
             for name, figures in PUBLISHED.items():
-                print(f"  {name + ' (published by NIST)':<36}", *figures)
+                _show(f"{name} (published by NIST)", figures)
+
+
+def _stored(
+    folder: Path, name: str, made: Callable[[Path], tuple[Path, float]], file: str, columns: list[str], root: Path
+) -> list[object]:
+    """Return the scores of a release and its processor seconds; they are measured once, and then read."""
+    slug = name.replace(", ", "-").replace(" = ", "").replace(" ", "-")
+    path = folder / f"{slug}.json"
+    if not path.exists():
+        records, spent = made(folder / f"{slug}.csv")
+        found = [*scores(records, file, columns, root), f"{spent:.0f} s"]
+        path.write_text(json.dumps(found), encoding="utf-8")
+    return list(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _timed(make: Callable[[Path, Path], None], path: Path) -> tuple[Path, float]:
+    before = _spent()
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(folder) / "release", path)
+    return path, _spent() - before
+
+
+def _show(name: str, figures: Iterable[object]) -> None:
+    print(f"  {name:<52}", *figures, flush=True)
 
 
 def _spent() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
+from reference.noise import QuickSource
 from shoal.errors import InputError, ParameterError, Undecided
 from shoal.fitting import Margin, Margins, RakedPool, raked
 from shoal.fitting._raking import _LEAST_LOG, _agreed, _constraint
@@ -202,3 +204,59 @@ def test_the_size_between_pool_and_target_solves_its_equation(target: float, log
     found = _agreed(np.array([log_size]), np.array([target]), softness)
     asked = target + softness * log_size
     assert np.exp(found) + softness * found == pytest.approx(asked, rel=1e-9, abs=1e-9) or found == _LEAST_LOG
+
+
+def _distances(rows: pa.Table, margins: Margins, pool: RakedPool) -> dict[int, float]:
+    """Return the mean total variation distance of the pool from all tables of one and of two columns."""
+    names = margins.names
+    truth = np.stack([np.array([int(value) for value in rows[name].to_pylist()]) for name in names], axis=1)
+    labels = [np.array([int(each or 0) for each in hierarchy.labels[0]]) for hierarchy in margins.hierarchies]
+    drawn = np.stack([own[pool.codes[:, j]] for j, own in enumerate(labels)], axis=1)
+    shares = pool.weights / pool.weights.sum()
+    found: dict[int, list[float]] = {1: [], 2: []}
+    for columns in [*itertools.combinations(range(len(names)), 1), *itertools.combinations(range(len(names)), 2)]:
+        cells = [each[:, columns] @ np.array([1, 100])[: len(columns)] for each in (truth, drawn)]
+        sizes = np.bincount(cells[0], minlength=10_000) / len(truth), np.bincount(cells[1], shares, minlength=10_000)
+        found[len(columns)].append(float(np.abs(sizes[0] - sizes[1]).sum()) / 2)
+    return {number: float(np.mean(each)) for number, each in found.items()}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("records", "epsilons"), [(1_000, ("2", "8", "32")), (10_000, ("1/2", "2", "8"))])
+def test_errors_fall_with_epsilon_and_pairs_do_not_lose_to_single_columns(
+    records: int, epsilons: tuple[str, ...]
+) -> None:
+    """Independent, chained and equal columns; below about 1,000 records times epsilon, pairs may lose."""
+    generator = np.random.default_rng(12)
+    first = generator.integers(0, 20, records)
+    columns = {
+        "first": first,
+        "second": np.where(generator.random(records) < 0.7, first // 2, generator.integers(0, 10, records)),
+        "equal": first % 5,
+        "alone": generator.integers(0, 8, records),
+    }
+    rows = pa.table({name: [f"{value:02d}" for value in values] for name, values in columns.items()})
+    attributes = tuple(
+        shoal.Attribute(
+            name=name,
+            role="quasi-identifier",
+            domain=shoal.Domain(values=tuple(f"{value:02d}" for value in range(values.max() + 1))),
+        )
+        for name, values in columns.items()
+    )
+    table = shoal.read(rows).with_schema(shoal.Schema(attributes=attributes))
+    errors: dict[tuple[str, str], dict[int, float]] = {}
+    for epsilon, tables in itertools.product(epsilons, ("pairs", "columns")):
+        private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-6")
+        method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+        plan = shoal.Plan(schema=table.schema, models=(private,), method=method)
+        found = []
+        for seed in range(3):
+            margins = plan.run(table, source=QuickSource(seed)).estimate().margins
+            found.append(_distances(rows, margins, raked(margins, size=20_000, seed=0)))
+        errors[epsilon, tables] = {number: float(np.mean([each[number] for each in found])) for number in (1, 2)}
+    for epsilon in epsilons:
+        assert errors[epsilon, "pairs"][2] < errors[epsilon, "columns"][2], (records, epsilon, errors)
+    for less, more in itertools.pairwise(epsilons):
+        for number in (1, 2):
+            assert errors[more, "pairs"][number] < errors[less, "pairs"][number], (records, less, errors)
