@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,13 @@ def test_a_population_has_the_released_classes_and_no_others(tmp_path: Path) -> 
         pq.write_table(changed, work / "population.parquet", store_schema=False)
         _refit(work)
         assert not shoal.verify(work, rendered=False).passed, name
+
+
+def test_slices_may_stand_in_any_order(tmp_path: Path) -> None:
+    case = CASES["slice"]
+    reversed_groups = replace(case.method, groups=case.method.groups[::-1])
+    made, _ = release(replace(case, method=reversed_groups), tmp_path)
+    assert shoal.verify(made.write(tmp_path / "release"), rendered=False).passed
 
 
 def test_an_amount_of_the_budget_stands_in_lowest_terms(tmp_path: Path) -> None:

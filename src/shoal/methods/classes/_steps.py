@@ -232,8 +232,19 @@ class Sliced(Event):
 
 
 def possible_sizes(number: int, smallest: int, largest: int, records: int) -> bool:
-    """Return whether so many classes of these sizes can hold so many records."""
-    return 1 <= smallest <= largest and number >= 1 and number * smallest <= records <= number * largest
+    """Return whether so many classes can hold so many records, one of the least size and one of the greatest.
+
+    Examples
+    --------
+    >>> possible_sizes(3, 4, 6, 15), possible_sizes(3, 5, 6, 15), possible_sizes(1, 4, 5, 5)
+    (True, False, False)
+    """
+    if not 1 <= smallest <= largest or number < 1:
+        return False
+    if number == 1:
+        return smallest == largest == records
+    others = number - 1
+    return others * smallest + largest <= records <= smallest + others * largest
 
 
 #: the steps of most of these methods; others stand beside the method that takes them

@@ -6,6 +6,7 @@ Whether the steps were carried out as the certificate says, no file can show.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -145,7 +146,18 @@ def _figures(release: _Release) -> Decision:
     if not (low <= chosen.sensitivity <= high if searching else chosen.sensitivity == 0):
         unit = release.entry.unit
         return False, f"one {unit} can change the score `{chosen.score}` by an amount other than stated"
+    generalized = release.evidence.step(Generalized)
+    if generalized.heights and chosen.candidates != _nodes(generalized, release.evidence):
+        return False, "there were more or fewer schemes to choose from than the hierarchies give"
     return True, "the figures of the promise are those of its steps"
+
+
+def _nodes(step: Generalized, evidence: Evidence) -> int:
+    """Return the number of nodes between the levels that the plan fixes and the tops of the hierarchies."""
+    method = evidence.plan.method
+    fixed = {*getattr(method, "levels", {}), getattr(method, "target", None)}
+    fixed |= {name for model in evidence.plan.class_models for name in model.capabilities.sensitive}
+    return math.prod(1 if name in fixed else top + 1 for name, top in zip(step.columns, step.heights, strict=True))
 
 
 def _filters(release: _Release) -> Decision:
