@@ -266,6 +266,30 @@ def test_values_stay_among_near_ranks() -> None:
     assert 0 < max(distances) <= 3
 
 
+def test_a_column_has_as_many_neighbours_as_it_asks_for(people: shoal.Table, tmp_path: Path) -> None:
+    release = shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"charge": 30, "illness": 2}))
+    folder = release.write(tmp_path / "release")
+    smallest = {step["column"]: step["smallest"] for step in _certificate(folder)["steps"] if step["step"] == "ranked"}
+    assert smallest["charge"] >= 30
+    assert smallest["illness"] >= 4 > 2  # no fewer than the promise asks for
+    assert shoal.verify(folder).passed
+
+    def fewer(content: dict[str, Any]) -> None:
+        ranked = next(step for step in content["steps"] if step.get("column") == "charge")
+        # as many records in as many clusters, and enough for the promise
+        ranked["smallest"], ranked["largest"] = 29, 200
+        forger.let_words_fit(ranked)
+
+    assert "steps" in _tampered(folder, tmp_path / "copy", fewer)
+
+
+def test_more_neighbours_than_records_are_refused(people: shoal.Table) -> None:
+    with pytest.raises(RequirementError, match=r"column `charge`: .* 999 neighbours"):
+        shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"charge": 999}))
+    with pytest.raises(PlanError, match="names column `age`, which is not sensitive"):
+        shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"age": 9}))
+
+
 @pytest.mark.parametrize("name", ["swap", "ir-swap"])
 def test_a_seed_is_marked(name: str, people: shoal.Table, tmp_path: Path) -> None:
     method, promises = CASES[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shoal.errors import ParameterError, RequirementError
-from shoal.exact import one_of
+from shoal.exact import Arguments, one_of
 from shoal.guarantees import COMMON_STEPS, Event, ExpectedStep, Guarantee, once
 from shoal.kernels import Floats, Integers
 from shoal.mechanisms import RandomSource
@@ -158,12 +158,18 @@ class IndividualRankingSwap(PartitionMethod):
 
     Every sensitive column is treated on its own; all other columns stay as they are.
 
+    Parameters
+    ----------
+    sizes
+        Columns that are exchanged among more neighbours than the promise asks for, each with its k: the larger, the
+        less exactly a value is learnt [SC13, section 3.5].
+
     Guarantee
     ---------
     Conditional: probabilistic k-anonymity against informed intruders. One who knows every column of a person but one
     sensitive column finds the record that the person's value of that one was moved to with probability 1/|C| <= 1/k, C
     the cluster of ranks [SC13 Def. 5, sections 3.3.2 and 3.3.3]. **Not k-anonymity**: quasi-identifiers are released as
-    they are.
+    they are. A column with a size of its own has clusters of at least that many.
 
     Assumptions
     -----------
@@ -184,6 +190,7 @@ class IndividualRankingSwap(PartitionMethod):
     """
 
     form: Form = field(default="permuted", metadata=one_of("permuted"))
+    sizes: Mapping[str, int] = field(default_factory=dict)
     name: ClassVar[str] = "ir-swap"
     about: ClassVar[str] = "Each secret is swapped among people with similar ones."
     capabilities: ClassVar[MethodCapabilities] = MethodCapabilities(
@@ -191,12 +198,20 @@ class IndividualRankingSwap(PartitionMethod):
     )
     step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, Ranked)
 
+    def fit(self, arguments: Arguments) -> None:
+        for name, size in self.sizes.items():
+            arguments.whole(f"sizes[{name}]", size, minimum=1)
+
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         found = _explain_missing_promise(self, models)
         found += [_explain_refused_model(self, model) for model in models if not model.capabilities.linkage]
         if not schema.sensitive:
             found.append(f"method `{self.name}` exchanges the values of sensitive columns; the schema names none")
-        return found
+        return found + [
+            f"`sizes` of `{self.title}` names column `{name}`, which is not sensitive"
+            for name in self.sizes
+            if name not in schema.sensitive
+        ]
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         return schema.sensitive
@@ -204,7 +219,10 @@ class IndividualRankingSwap(PartitionMethod):
     def expected_classes(self, plan: Plan, names: Sequence[str]) -> list[ExpectedStep]:
         """Return that records were ranked by every sensitive column."""
         del names
-        return [once(Ranked, column=name) for name in plan.schema.sensitive]
+        return [once(Ranked, column=name, allows=self._is_large) for name in plan.schema.sensitive]
+
+    def _is_large(self, step: Ranked) -> bool:
+        return step.smallest >= self.sizes.get(step.column, 1)
 
     def expected_form(self, schema: Schema) -> list[ExpectedStep]:
         del schema
@@ -220,7 +238,14 @@ class IndividualRankingSwap(PartitionMethod):
         for j, attribute in enumerate(opened.encoded.sensitive):
             work.watch.step(1 + j, 2 + len(opened.encoded.sensitive), "making classes")
             ranks = _ranks(opened, j)
-            partition = _for_persons(opened, ranks, individual_ranking(ranks, k))
+            size = max(k, self.sizes.get(attribute.name, k))
+            if size > len(ranks):
+                raise RequirementError(
+                    f"column `{attribute.name}`: its values are to be exchanged among {size:,} neighbours, and there "
+                    f"are {len(ranks):,} records",
+                    hint="use smaller `sizes`",
+                )
+            partition = _for_persons(opened, ranks, individual_ranking(ranks, size))
             own_values.append(_own_value(opened, j, partition))
             order = permutation_within(partition, source=work.source)
             sizes = partition.sizes
