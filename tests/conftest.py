@@ -129,6 +129,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if any(tried.values()):
         outcome = "in tests that failed" if tried["failed"] else "none passed verification"
         terminalreporter.write_line(f"{sum(tried.values()):,} forgeries tried, {outcome}")
+    for report in terminalreporter.getreports("passed"):
+        for name, number in getattr(report, "user_properties", ()):
+            if name in ("kinds of forgery", "honest releases"):
+                terminalreporter.write_line(f"{name}: {number}")
 
 
 @pytest.fixture(scope="session", autouse=True)
