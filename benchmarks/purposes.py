@@ -35,7 +35,7 @@ from shoal.exact import share
 def measure(path: Path, purpose: dict[str, Any], folder: Path) -> str:
     """Return a line of figures of one table."""
     start = time.process_time()
-    table = shoal.read(path, skip_bad_rows=purpose.get("skip_bad_rows", False))
+    table = shoal.read(path, skip_bad_rows=purpose.get("skip_bad_rows"))
     drafted = shoal.draft(table, keep=purpose["keep"], drop=purpose.get("drop", ()))
     asked = [f"decide `{name}`" for name in drafted.undecided]
     if drafted.person is not None and drafted.schema.asks_for_persons:

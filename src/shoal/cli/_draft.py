@@ -138,8 +138,8 @@ def draft(
     drafted = shoal.draft(
         data,
         private=private,
-        keep=_listed(keep),
-        also=_listed(also),
+        keep=_listed(keep, data.columns),
+        also=_listed(also, data.columns),
         drop=drop or (),
         person=person,
     )
@@ -193,9 +193,16 @@ def show_paid(paid: PaidDraft) -> None:
         _paragraph(f"Left out, because nothing in them is frequent enough to be told: {quoted(paid.nothing)}.")
 
 
-def _listed(given: list[str] | None) -> list[str]:
-    """Return names that are given one by one, or separated by commas."""
-    return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
+def _listed(given: list[str] | None, columns: Sequence[str] = ()) -> list[str]:
+    """Return names that are given one by one, or separated by commas; names of columns may have commas inside."""
+    found = []
+    for text in given or []:
+        for name in sorted((name for name in columns if "," in name), key=len, reverse=True):
+            if name in text:
+                found.append(name)
+                text = text.replace(name, "")
+        found += [name.strip() for name in text.split(",") if name.strip()]
+    return found
 
 
 def _is_interactive() -> bool:
@@ -207,7 +214,7 @@ def _form(drafted: Draft, audience: str | None) -> tuple[Draft, str | None]:
     _output.line("Press Enter to keep what is in brackets.")
     while answer := _line("Which columns must survive, separated by commas? [all that are recognised] "):
         try:
-            drafted = drafted.keeping(_listed([answer]))
+            drafted = drafted.keeping(_listed([answer], drafted.schema.names))
             break
         except SchemaError as error:
             for problem in error.problems:

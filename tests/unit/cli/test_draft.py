@@ -232,3 +232,11 @@ def test_with_a_purpose_nothing_asks_for_one_and_the_promises_can_be_kept(tmp_pa
     assert "--keep NAME" not in shown
     assert "--l diabetes=2 --l disease=3" in " ".join(shown.replace("\\", " ").split())
     assert "at least 3 different values of `disease` and 2 different values of `diabetes`" in " ".join(shown.split())
+
+
+def test_names_with_commas_can_be_kept(tmp_path, capsys):
+    path = tmp_path / "people.csv"
+    path.write_text('age,"Your pay, monthly, in EUR",sex\n' + "".join(f"{20 + n % 50},{n},f\n" for n in range(60)))
+    schema = drafted(path, keep=["Your pay, monthly, in EUR,age"])
+    assert schema["sex"].role == "drop"
+    assert "drop" not in {schema["age"].role, schema["Your pay, monthly, in EUR"].role}
