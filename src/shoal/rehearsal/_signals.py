@@ -66,7 +66,8 @@ class BothSides:
 def exact_signals(knowledge: BothSides, records: pa.Table, train: Array) -> list[Signal]:
     """Return a signal for each relation of the training records that joins both sides."""
     looked_at = train[:_LOOKED_AT]
-    relations = find_relations(records.take(pa.array(np.sort(looked_at))), exceptions=0.02)
+    sampled = records.take(pa.array(np.sort(looked_at)))
+    relations = find_relations(sampled, exceptions=0.02, across=knowledge.known)
     signals: list[Signal] = []
     for relation in relations:
         sides = {name in knowledge.known for name in relation.columns}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from shoal.relations._formulas import Formulas
 from shoal.relations._linear import Linear
 from shoal.relations._pairs import Pairs
 from shoal.relations._relation import Relation
-from shoal.relations._support import SAMPLE, Support, weigh
+from shoal.relations._support import SAMPLE, Sides, Support, weigh
 from shoal.relations._view import Array, ColumnView, view_columns
 
 #: the draws that choose records and permute columns: the same relations are found on every machine
@@ -28,7 +29,9 @@ class ArrowSource(Protocol):
         """Return the records."""
 
 
-def find_relations(table: ArrowSource | pa.Table, *, exceptions: float = 0.01) -> tuple[Relation, ...]:
+def find_relations(
+    table: ArrowSource | pa.Table, *, exceptions: float = 0.01, across: Collection[str] | None = None
+) -> tuple[Relation, ...]:
     """Return the relations between the columns of a table, those that say most first.
 
     Columns of text are read as numbers or dates where 98 % of their values are. A relation counts if all compared
@@ -41,10 +44,13 @@ def find_relations(table: ArrowSource | pa.Table, *, exceptions: float = 0.01) -
         A :class:`shoal.Table` or an Arrow table, with or without a schema.
     exceptions
         The share of records that may break a relation, in [0, 0.1]: typing errors.
+    across
+        Columns; only relations between some of them and some of the others are looked for.
 
     Notes
     -----
     Cost: O(records) for each pair of columns that is a candidate on a sample of 20,000 records, O(columns^2) formulas.
+    Of wide tables only the formulas that fit a few records best are decided.
 
     Examples
     --------
@@ -62,27 +68,30 @@ def find_relations(table: ArrowSource | pa.Table, *, exceptions: float = 0.01) -
     rows = np.arange(len(records))
     if len(records) > SAMPLE:
         rows = np.sort(draws.choice(len(records), SAMPLE, replace=False))
-    equal = _find_equal(records, views, rows, exceptions, draws)
+    sides = Sides(None if across is None else frozenset(across))
+    equal = _find_equal(records, views, rows, exceptions, draws, sides)
     repeated = {relation.target for relation in equal}
     views = [view for view in views if view.name not in repeated]
     shuffled = draws.permutation(rows)
     numeric = [view for view in views if view.numbers is not None]
     found = [
-        *Pairs(views, exceptions, draws, rows).find(),
-        *Formulas(numeric, exceptions, draws, shuffled).find(),
-        *Linear([view for view in numeric if not view.is_date], exceptions, draws, shuffled).find(),
+        *Pairs(views, exceptions, draws, rows, sides).find(),
+        *Formulas(numeric, exceptions, draws, shuffled, sides).find(),
+        *Linear([view for view in numeric if not view.is_date], exceptions, draws, shuffled, sides).find(),
     ]
     return tuple(choose_relations([*equal, *found]))
 
 
 def _find_equal(
-    records: pa.Table, views: list[ColumnView], rows: Array, exceptions: float, draws: np.random.Generator
+    records: pa.Table, views: list[ColumnView], rows: Array, exceptions: float, draws: np.random.Generator, sides: Sides
 ) -> list[Relation]:
     """Return the columns that equal an earlier one."""
     firsts: list[ColumnView] = []
     equal = []
     for view in views:
         for first in firsts:
+            if not sides.join(first, view):
+                continue
             found = _weigh_equality(records, first, view, rows[:2000], draws)
             if found is None or found.broken > 0.05 * found.records:
                 continue

@@ -10,17 +10,15 @@ from itertools import combinations, permutations
 import numpy as np
 
 from shoal.relations._relation import Relation
-from shoal.relations._support import Support, is_candidate, weigh
+from shoal.relations._support import GLANCE, Sides, Support, is_candidate, rank_values, weigh
 from shoal.relations._view import Array, ColumnView
 
 #: records on which all formulas are tried
 _TRIED = 192
 #: columns that are combined with a target; beyond, those whose ranks agree most with it
 _PARTNERS = 63
-#: records on which a candidate is looked at first
-_GLANCE = 2_000
-#: candidates of a target that are decided on the data
-_DECIDED = 60
+#: candidates of a target that are decided on the data, and of all targets for one operation: those that match best
+_DECIDED, _MOST = 60, 400
 #: constants before products and ratios, besides powers of ten: pounds and inches in an index of body mass
 _SCALES = (703.0,)
 
@@ -60,6 +58,10 @@ OPERATIONS = (
 )
 
 
+#: The share of tried records that match, the target, and the columns that it is computed from.
+_Candidate = tuple[float, ColumnView, tuple[ColumnView, ColumnView]]
+
+
 @dataclass(frozen=True, slots=True)
 class Formulas:
     """The search for formulas of one and two columns."""
@@ -68,6 +70,7 @@ class Formulas:
     exceptions: float
     draws: np.random.Generator
     rows: Array
+    sides: Sides
 
     def find(self) -> Iterator[Relation]:
         """Return the relations; the caller keeps one for each set of columns."""
@@ -77,7 +80,7 @@ class Formulas:
 
     def _roundings(self) -> Iterator[Relation]:
         for source, target in permutations(self.views, 2):
-            if target.unit <= source.unit or source.is_date != target.is_date:
+            if target.unit <= source.unit or source.is_date != target.is_date or not self.sides.join(source, target):
                 continue
             found = self._decide(lambda a: a, target, (source,), target.unit)
             if found is not None:
@@ -85,21 +88,32 @@ class Formulas:
                 yield _relation("rounding", target, (source,), formula, found, (target.name,), (1, -1))
 
     def _two_inputs(self) -> Iterator[Relation]:
-        for target in self.views:
-            partners = self._partners(target)
+        ranks = self._ranked() if len(self.views) > _PARTNERS + 1 else None
+        candidates: dict[Operation, list[_Candidate]] = {operation: [] for operation in OPERATIONS}
+        for place in self.sides.targets(self.views):
+            target = self.views[place]
+            partners = self.views[:place] + self.views[place + 1 :] if ranks is None else self._partners(ranks, place)
             rows = self._telling_rows(target)
             if len(rows) < 24:
                 continue
             for operation in OPERATIONS:
-                yield from self._of_operation(operation, target, partners, rows)
+                candidates[operation] += self._of_operation(operation, target, partners, rows)
+        for operation, found in candidates.items():
+            chosen = sorted(range(len(found)), key=lambda at: -found[at][0])[:_MOST]
+            for _, target, inputs in (found[at] for at in sorted(chosen)):
+                relation = self._relation_of(operation, target, inputs)
+                if relation is not None:
+                    yield relation
 
     def _of_operation(
         self, operation: Operation, target: ColumnView, partners: list[ColumnView], rows: Array
-    ) -> Iterator[Relation]:
+    ) -> Iterator[_Candidate]:
+        """Return the pairs of columns that give a target on a few records, with the share of these."""
         fitting = [view for view in partners if not operation.scaled or not (view.is_date or target.is_date)]
         pairs = list((combinations if operation.kind in ("sum", "product") else permutations)(range(len(fitting)), 2))
         if operation.kind == "sum":
             pairs = [(i, j) for i, j in pairs if _dates_fit(target, fitting[i], fitting[j])]
+        pairs = [(i, j) for i, j in pairs if self.sides.join(target, fitting[i], fitting[j])]
         if not pairs:
             return
         values = np.stack([view.values[rows] for view in fitting])
@@ -109,10 +123,7 @@ class Formulas:
         matches, compared = self._screen(operation, target, fitting, (first, second), values, results, wanted)
         promising = np.flatnonzero((compared >= 24) & (matches >= 0.8 * compared))
         for at in promising[np.argsort(-matches[promising], kind="stable")][:_DECIDED]:
-            inputs = (fitting[first[at]], fitting[second[at]])
-            relation = self._relation_of(operation, target, inputs)
-            if relation is not None:
-                yield relation
+            yield float(matches[at] / compared[at]), target, (fitting[first[at]], fitting[second[at]])
 
     def _screen(
         self,
@@ -186,7 +197,7 @@ class Formulas:
 
     def _scale(self, operation: Operation, target: ColumnView, inputs: tuple[ColumnView, ColumnView]) -> float | None:
         """Return the constant before a formula, a power of ten where the data allow one."""
-        rows = self.rows[:_GLANCE]
+        rows = self.rows[:GLANCE]
         results = operation.combine(inputs[0].values[rows], inputs[1].values[rows])
         wanted = target.values[rows]
         usable = np.isfinite(results) & np.isfinite(wanted) & (results != 0) & (wanted != 0)
@@ -222,10 +233,12 @@ class Formulas:
 
         columns = [view.values for view in (target, *inputs)]
         for broken in (rounded,) if spread is not None else (rounded, cut):
-            for rows in (self.rows[:_GLANCE], self.rows, None):
+            for rows in (self.rows[:GLANCE], self.rows, None):
                 chosen = columns if rows is None else [column[rows] for column in columns]
                 present = np.all([np.isfinite(column) for column in (*chosen, compute(*chosen[1:]))], axis=0)
-                found = weigh(broken, *(column[present] for column in chosen), draws=self.draws)
+                found = weigh(
+                    broken, *(column[present] for column in chosen), draws=self.draws, exceptions=self.exceptions
+                )
                 if rows is not None and len(rows) < len(columns[0]):
                     if not is_candidate(found, self.exceptions):
                         break
@@ -235,14 +248,22 @@ class Formulas:
                 break
         return None
 
-    def _partners(self, target: ColumnView) -> list[ColumnView]:
-        others = [view for view in self.views if view is not target]
-        if len(others) <= _PARTNERS:
-            return others
-        rows = self.rows[:_GLANCE]
-        ranks = _ranks(target.values[rows])
-        nearness = [-abs(float(np.mean(ranks * _ranks(view.values[rows])))) for view in others]
-        return [others[at] for at in np.argsort(nearness, kind="stable")[:_PARTNERS]]
+    def _ranked(self) -> Array:
+        """Return the ranks of some records in every column, one column per row."""
+        rows = self.rows[:GLANCE]
+        return np.stack([rank_values(view.values[rows]) for view in self.views])
+
+    def _partners(self, ranks: Array, place: int) -> list[ColumnView]:
+        """Return the columns whose ranks agree most with those of a target; of two sides, half as many of each too."""
+        nearness = np.abs(ranks @ ranks[place])
+        nearness[place] = -1.0
+        order = np.argsort(-nearness, kind="stable")[:-1]
+        chosen = {*order[:_PARTNERS].tolist()}
+        marked = self.sides.mark(self.views)
+        if marked is not None:
+            for side in (marked[order], ~marked[order]):
+                chosen |= {*order[side][: _PARTNERS // 2].tolist()}
+        return [self.views[at] for at in order.tolist() if at in chosen]
 
     def _telling_rows(self, target: ColumnView) -> Array:
         """Return records to try formulas on: half of them with another value than the most frequent one."""
@@ -297,7 +318,7 @@ def _dates_fit(target: ColumnView, a: ColumnView, b: ColumnView) -> bool:
 
 def _measured(views: tuple[ColumnView, ...]) -> bool:
     """Return whether columns are measurements: their middle nine tenths have at least 20 steps."""
-    spans = [np.nanquantile(view.values[:_GLANCE], [0.05, 0.95]) for view in views]
+    spans = [np.nanquantile(view.values[:GLANCE], [0.05, 0.95]) for view in views]
     return all(high - low >= 20 * view.unit for (low, high), view in zip(spans, views, strict=True))
 
 
@@ -307,8 +328,3 @@ def _middle(quotients: Array) -> Array:
     counts = np.sum(~np.isnan(ordered), axis=1)
     middle = ordered[np.arange(len(ordered)), np.maximum(counts - 1, 0) // 2]
     return np.where(np.isfinite(middle), middle, 1.0)
-
-
-def _ranks(values: Array) -> Array:
-    ranks = np.argsort(np.argsort(np.nan_to_num(values), kind="stable"), kind="stable").astype(np.float64)
-    return np.asarray((ranks - ranks.mean()) / max(float(ranks.std()), 1.0))

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby, islice
 
 import numpy as np
 
 from shoal.relations._relation import Relation
-from shoal.relations._support import is_candidate, weigh
+from shoal.relations._support import Sides, is_candidate, weigh
 from shoal.relations._view import Array, ColumnView
 
 #: small sets of records on which columns are chosen: one of them without a typing error is enough
 _TRIALS, _FITTED = 5, 64
 #: sets of columns that are extended, and that are decided on the data, for each target
 _BEAM, _DECIDED = 12, 8
+#: columns by which a set is extended
+_EXTENDED = 64
+#: sets of as many columns that are decided on the data, for all targets together: those that fit best
+_MOST = 200
+#: records on which the better of two fits is chosen
+_COMPARED = 1_000
 _INPUTS = 3
 
 
@@ -27,6 +33,7 @@ class Linear:
     exceptions: float
     draws: np.random.Generator
     rows: Array
+    sides: Sides
 
     def find(self) -> Iterator[Relation]:
         """Return the relations that do not follow from each other, those of the fewest columns first."""
@@ -34,13 +41,14 @@ class Linear:
             return
         numbers = np.stack([view.numbers for view in self.views if view.numbers is not None])
         candidates: dict[tuple[int, tuple[int, ...]], float] = {}
-        for target in range(len(self.views)):
+        for target in self.sides.targets(self.views):
             for trial in range(_TRIALS):
                 for inputs, residual in self._choose(numbers, target, trial):
                     key = (target, tuple(sorted(inputs)))
                     candidates[key] = min(residual, candidates.get(key, np.inf))
         held: set[tuple[int, tuple[int, ...]]] = set()
-        for (target, inputs), _ in sorted(candidates.items(), key=lambda entry: (len(entry[0][1]), entry[1])):
+        ordered = sorted(candidates.items(), key=lambda entry: (len(entry[0][1]), entry[1]))
+        for (target, inputs), _ in [each for _, alike in groupby(ordered, _inputs_of) for each in islice(alike, _MOST)]:
             if any((target, fewer) in held for size in range(1, len(inputs)) for fewer in combinations(inputs, size)):
                 continue
             relation = self._decide(numbers, target, inputs)
@@ -70,16 +78,18 @@ class Linear:
         if not usable[target]:
             return []
         values = values / np.where(lengths > 0, lengths, 1)[:, None]
-        gram = values @ values.T
         usable[target] = False
+        marked = self.sides.mark(self.views)
         unit = self.views[target].unit / lengths[target]
         goal = max(_FITTED * (unit * 1.5) ** 2, 1e-10)
         chosen: list[tuple[tuple[int, ...], float]] = []
         beam: list[tuple[int, ...]] = [()]
         for _ in range(_INPUTS):
-            fits = sorted(_extend(gram, target, beam, np.flatnonzero(usable)).items(), key=lambda entry: entry[1])
-            chosen += [(inputs, residual) for inputs, residual in fits[:_DECIDED] if residual <= goal]
+            fits = _extend(values, target, beam, np.flatnonzero(usable))
             beam = [inputs for inputs, _ in fits[:_BEAM]]
+            if marked is not None:
+                fits = [fit for fit in fits if marked[[target, *fit[0]]].any() and not marked[[target, *fit[0]]].all()]
+            chosen += [(inputs, residual) for inputs, residual in fits[:_DECIDED] if residual <= goal]
         return chosen
 
     def _decide(self, numbers: Array, target: int, inputs: tuple[int, ...]) -> Relation | None:
@@ -102,7 +112,7 @@ class Linear:
             computed = constant + sum((slope * each for slope, each in zip(slopes, x, strict=True)), np.zeros(len(v)))
             return ~(np.abs(computed - v) <= tolerance * (1 + 1e-6) + 1e-9 * np.abs(v))
 
-        found = weigh(broken, *sampled, draws=self.draws)
+        found = weigh(broken, *sampled, draws=self.draws, exceptions=self.exceptions)
         if not is_candidate(found, self.exceptions):
             return None
         if len(self.rows) < numbers.shape[1]:
@@ -132,7 +142,7 @@ class Linear:
         for _ in range(12):
             rows = self.draws.choice(len(target), min(len(target), _FITTED))
             weights, *_ = np.linalg.lstsq(inputs[rows], target[rows], rcond=None)
-            middle = float(np.median(np.abs(inputs @ weights - target)))
+            middle = float(np.median(np.abs(inputs[:_COMPARED] @ weights - target[:_COMPARED])))
             if middle < nearest:
                 nearest, best = middle, weights
         if best is None:
@@ -162,21 +172,31 @@ class Linear:
         return [float(weight) for weight in weights]
 
 
-def _extend(gram: Array, target: int, beam: list[tuple[int, ...]], columns: Array) -> dict[tuple[int, ...], float]:
-    """Return the sets of a beam with one column more, and the share of the target's variance that they leave."""
-    sets = sorted({tuple(sorted((*inputs, int(at)))) for inputs in beam for at in columns if at not in inputs})
-    if not sets:
-        return {}
-    places = np.array(sets)
-    matrices = gram[places[:, :, None], places[:, None, :]]
-    products = gram[places, target]
-    regular = np.linalg.det(matrices) > 1e-9
-    if not regular.any():
-        return {}
-    solved = np.linalg.solve(matrices[regular], products[regular][:, :, None])[:, :, 0]
-    left = 1 - np.sum(solved * products[regular], axis=1)
-    kept = [inputs for inputs, fine in zip(sets, regular, strict=True) if fine]
-    return dict(zip(kept, np.maximum(left, 0).tolist(), strict=True))
+def _extend(
+    values: Array, target: int, beam: list[tuple[int, ...]], columns: Array
+) -> list[tuple[tuple[int, ...], float]]:
+    """Return the sets of a beam with one column more that fit best, and the share of the target's variance they leave.
+
+    Every column is looked at after what the set explains of it is taken away.
+    """
+    fits: dict[tuple[int, ...], float] = {}
+    looked_at = values[columns]
+    for inputs in beam:
+        basis, _ = np.linalg.qr(values[list(inputs)].T)
+        rest = values[target] - basis @ (basis.T @ values[target])
+        lengths = 1 - np.sum((looked_at @ basis) ** 2, axis=1)
+        lengths[np.isin(columns, inputs)] = 0
+        gains = np.where(lengths > 1e-9, (looked_at @ rest) ** 2 / np.maximum(lengths, 1e-9), -1.0)
+        left = float(rest @ rest)
+        for place in np.argsort(-gains, kind="stable")[:_EXTENDED].tolist():
+            if gains[place] >= 0:
+                extended = tuple(sorted((*inputs, int(columns[place]))))
+                fits[extended] = min(fits.get(extended, np.inf), max(left - float(gains[place]), 0.0))
+    return sorted(fits.items(), key=lambda entry: (entry[1], entry[0]))
+
+
+def _inputs_of(candidate: tuple[tuple[int, tuple[int, ...]], float]) -> int:
+    return len(candidate[0][1])
 
 
 def _nice(weight: float) -> float:

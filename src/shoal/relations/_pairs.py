@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.relations._relation import Relation
-from shoal.relations._support import SAMPLE, Support, is_candidate, weigh, weigh_function
+from shoal.relations._support import SAMPLE, Sides, Support, is_candidate, weigh, weigh_function
 from shoal.relations._view import Array, ColumnView
 
 #: parts of dates by name, as whole numbers
@@ -37,6 +37,7 @@ class Pairs:
     exceptions: float
     draws: np.random.Generator
     rows: Array
+    sides: Sides
 
     def find(self) -> Iterator[Relation]:
         """Return the relations, several of some pairs: the caller keeps the kind that says most."""
@@ -68,6 +69,8 @@ class Pairs:
             for target in self.views:
                 if target is source or target.size < 2 or target.size > source.size + self.exceptions * len(rows):
                     continue
+                if not self.sides.join(source, target):
+                    continue
                 found = weigh_function(codes, target.codes[rows], self.draws)
                 if not is_candidate(found, self.exceptions):
                     continue
@@ -93,6 +96,8 @@ class Pairs:
             order = self._order(ranks[source.name])
             for target in self.views:
                 if target is source or target.size < 2 or target.size > 1.05 * source.size:
+                    continue
+                if not self.sides.join(source, target):
                     continue
                 sampled = self._weigh_order(ranks[source.name], order, ranks[target.name])
                 if not is_candidate(sampled, self.exceptions):
@@ -153,7 +158,7 @@ class Pairs:
                 if len(np.unique(part[whole])) < 2:
                     continue
                 for target in self.views:
-                    if target is date or target.size < 2 or target.is_date:
+                    if target.size < 2 or target.is_date or not self.sides.join(date, target):
                         continue
                     there = weigh_function(part[self.rows], target.codes[self.rows], self.draws)
                     if not is_candidate(there, self.exceptions):
@@ -169,7 +174,7 @@ class Pairs:
         for date in (view for view in self.views if view.is_date):
             for age in (view for view in self.views if view.has_numbers and view.unit >= 1):
                 present = np.flatnonzero(np.isfinite(date.values) & np.isfinite(age.values))
-                if len(present) < 2:
+                if len(present) < 2 or not self.sides.join(date, age):
                     continue
                 years, ages = date.values[present] / _YEAR, age.values[present]
                 middle = float(np.median(years + ages))

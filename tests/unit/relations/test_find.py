@@ -186,3 +186,28 @@ def test_a_share_of_exceptions_outside_its_range_is_refused() -> None:
 def test_the_same_relations_are_found_again() -> None:
     table = pa.table(_planted(np.random.default_rng(1)))
     assert shoal.find_relations(table) == shoal.find_relations(table)
+
+
+def test_relations_across_two_sides_are_found_among_many_columns() -> None:
+    """Codes of few values fit anything roughly: what holds must not be lost among them."""
+    numbers = np.random.default_rng(8)
+    columns = {f"item {i}": numbers.integers(0, 5, 3_000) for i in range(100)}
+    age = numbers.integers(18, 90, 3_000)
+    columns["score"] = 3 * age + 2 * columns["item 7"]
+    columns["elsewhere"] = columns["item 1"] + columns["item 2"]
+    columns["per year"] = columns["item 3"] * age
+    relations = shoal.find_relations(pa.table({"age": age, **columns}), across=["age"])
+    assert {frozenset(relation.columns) for relation in relations} == {
+        frozenset({"age", "score", "item 7"}),
+        frozenset({"age", "per year", "item 3"}),
+    }
+
+
+def test_pairs_across_two_sides_are_found() -> None:
+    numbers = np.random.default_rng(9)
+    age, income = numbers.integers(18, 90, 2_000), numbers.integers(0, 50_000, 2_000)
+    table = pa.table({"age": age, "band": age // 10, "income": income, "copy": income, "of income": income // 1_000})
+    relations = shoal.find_relations(table, across=["age", "income"])
+    joined = {frozenset(relation.columns) for relation in relations}
+    assert joined >= {frozenset(pair) for pair in (("age", "band"), ("income", "copy"), ("income", "of income"))}
+    assert frozenset({"copy", "of income"}) not in joined
