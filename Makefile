@@ -41,8 +41,9 @@ tests: .venv/tested verifier/node_modules/.package-lock.json ## all tests and no
 check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick $(QUICK)
 
-bench: .venv/tested ## print the main figures: jobs, how cost grows, peers; AGAINST=OTHER/src adds ratios to another version
-	@$(BIN)/python benchmarks/overview.py $(if $(AGAINST),--against $(AGAINST))
+bench: .venv/tested ## print the main figures and goals; AGAINST=OTHER/src adds ratios to another version, names what is 20 % slower
+	@$(BIN)/python benchmarks/overview.py $(if $(AGAINST),--against $(AGAINST)); first=$$?; \
+	$(BIN)/python benchmarks/goals.py $(if $(AGAINST),--against $(AGAINST)) $(if $(ROWS),--rows $(ROWS)) && exit $$first
 
 figures: .venv/tested ## print the figures of every benchmark, which takes an hour
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -28,7 +28,10 @@ Eva,55,F,asthma
 Fay,58,F,asthma
 """
 RUN = """
-import importlib.abc, json, resource, runpy, sys
+import importlib.abc, json, os, resource, runpy, sys
+def leave(code):
+    raise SystemExit(code)
+os._exit, code = leave, 0
 class Hidden(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
         if name == "pandas":
@@ -39,7 +42,7 @@ sys.argv = ["shoal", *sys.argv[2:]]
 try:
     runpy.run_module("shoal", run_name="__main__", alter_sys=True)
 except SystemExit as end:
-    code = end.code
+    code = end.code or 0
 used = resource.getrusage(resource.RUSAGE_SELF)
 figures = {"cpu": used.ru_utime + used.ru_stime, "modules": len(sys.modules), "megabytes": used.ru_maxrss >> 10}
 print(json.dumps(figures | {"code": code}), file=sys.stderr)
