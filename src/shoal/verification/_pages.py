@@ -172,7 +172,7 @@ class _Column:
                 raise Hidden(MORE)
             body = _unpacked(packed[length:], header[2] - length, self.codec if about.get(7, True) else None)
         self.missing += about[1] - present
-        self._values(body, present, encoding, statistics)
+        self._values(body, present, int(about[1]) - present, encoding, statistics)
         return int(about[1])
 
     def _dictionary(self, about: Mapping[int, Any], body: bytes) -> int:
@@ -184,7 +184,7 @@ class _Column:
         self.used = np.zeros(len(self.words), np.int64)
         return 0
 
-    def _values(self, body: bytes, present: int, encoding: int, statistics: Mapping[int, Any]) -> None:
+    def _values(self, body: bytes, present: int, absent: int, encoding: int, statistics: Mapping[int, Any]) -> None:
         """Read the values of a page to its last byte."""
         wanted = {statistics[number] for number in (1, 2, 5, 6) if number in statistics}
         if encoding in (_PLAIN_DICTIONARY, _DICTIONARY):
@@ -194,7 +194,8 @@ class _Column:
             counts = np.bincount(indices, minlength=len(self.words))
             self.used += counts  # an index beyond the dictionary does not fit
             occurring: set[bytes] = {self.words[index] for index in np.flatnonzero(counts)} if wanted else set()
-            if not present:  # the writer repeats what it said of the page before
+            if absent and len(occurring) == len(self.words) - 1:
+                # Arrow counts the missing value too when it asks whether a page has all values of the dictionary
                 occurring = {*self.words}
         elif encoding == _RUNS and self.kind == _BOOLEAN:
             (length,) = struct.unpack_from("<I", body)

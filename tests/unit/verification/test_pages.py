@@ -58,6 +58,15 @@ def test_pages_without_a_value_repeat_minima_and_maxima_of_the_page_before(prese
     check_bytes(_write(tmp_path / "a.parquet", rows))
 
 
+@pytest.mark.parametrize("values", [["5", "2"], ["a", "b", "c"]])
+def test_pages_with_a_missing_value_may_have_minima_and_maxima_of_the_whole_dictionary(
+    values: list[str], tmp_path: Path
+) -> None:
+    """Arrow takes a page for one of all values if it has all but one of them, and a missing value."""
+    column = pa.array([*values, *[None] * 40_000, *values[:-1]], pa.string())
+    check_bytes(_write(tmp_path / "a.parquet", pa.table({"war": column.dictionary_encode()})))
+
+
 @pytest.mark.parametrize("records", [0, 1, 255, 257, 130_000])
 def test_what_duckdb_writes_is_accounted_for(records: int, tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
