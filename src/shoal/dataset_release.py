@@ -67,7 +67,7 @@ class DatasetRelease:
 
     @property
     def bound(self) -> float:
-        """The least loss that any recoding could have: that of the release, where it was proved."""
+        """What every recoding loses at least, whatever it leaves out: the loss of the release where that was proved."""
         return self.result.found.bound
 
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
@@ -112,7 +112,7 @@ class DatasetRelease:
     def __str__(self) -> str:
         lines = [str(self.guarantee), *(step.describe() for step in self.guarantee.events)]
         found = self.result.found
-        proved = "the least possible" if found.complete else f"no recoding loses less than {found.bound:.4f}"
+        proved = "the least possible" if found.complete else f"at least {found.bound:.4f} for any choice"
         return "\n".join([*lines, f"Loss {found.loss:.4f}, {proved}; {found.looked_at:,} recodings looked at."])
 
 

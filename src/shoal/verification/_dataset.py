@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
@@ -14,8 +13,9 @@ import pyarrow.compute as pc
 from shoal import datasets
 from shoal.errors import ShoalError, counted, quoted, says_nothing
 from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
-from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, mismatch, run_check
+from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, PromiseKind, mismatch, run_check
 from shoal.hierarchies import TOP, label_levels
+from shoal.kernels import Mask
 from shoal.methods.nested import (
     DatasetPlan,
     ItemsGeneralized,
@@ -33,7 +33,7 @@ from shoal.schema import Attribute, Kind, Missing
 from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site
 from shoal.verification._files import LONG_TEXTS, check_files, check_footers, compared
-from shoal.verification._linked import Tree, certainty, rarest_patterns
+from shoal.verification._linked import LinkedTable, PatternCounts, count_patterns
 
 
 def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, site: Site) -> list[Check]:
@@ -240,35 +240,44 @@ class DatasetEvidence:
         return True, "inside their declared domains"
 
     @cached_property
-    def people(self) -> list[tuple[int, tuple[Tree, ...]]]:
-        """The tree of every person: the class of its root, and the sorted trees below it."""
+    def linked(self) -> dict[str, LinkedTable]:
+        """The tables with a number for what is known of each row, and what the rows belong to."""
         schema = self.plan.schema
-        labels: dict[tuple[object, ...], int] = {}
-        below: dict[str, list[list[Tree]]] = {}
-        roots: list[tuple[int, tuple[Tree, ...]]] = []
-        for table in reversed(schema.tables):
+        found = {}
+        for table in schema:
             rows = self.tables[table.name]
-            columns = [rows[name].to_pylist() for name in table.known]
-            values = zip(*columns, strict=True) if columns else iter([()] * len(rows))
-            mine = below.pop(table.name, None) or [[] for _ in range(len(rows))]
-            trees = [
-                (labels.setdefault((table.name, *value), len(labels)), tuple(sorted(under)))
-                for value, under in zip(values, mine, strict=True)
-            ]
-            if table.parent is None:
-                roots = trees
-                continue
-            if table.parent not in below:
-                below[table.parent] = [[] for _ in range(len(self.tables[table.parent]))]
-            owners = rows[schema.parent_column(table.name) or ""].to_pylist()
-            for owner, tree in zip(owners, trees, strict=True):
-                below[table.parent][owner - 1].append(tree)
-        return roots
+            labels = np.zeros(len(rows), dtype=np.int64)
+            for name in table.known:
+                codes = rows[name].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+                pairs = labels * (int(codes.max(initial=0)) + 1) + codes
+                labels = np.unique(pairs, return_inverse=True)[1].ravel()
+            above = schema.parent_column(table.name)
+            owners = np.zeros(0, dtype=np.int64) if above is None else rows[above].to_numpy() - 1
+            found[table.name] = LinkedTable(labels=labels, parent=table.parent, owners=owners)
+        return found
+
+    @cached_property
+    def patterns(self) -> PatternCounts:
+        """Every pattern that somebody shows, with the persons who show it and those of them with each secret."""
+        return count_patterns(self.linked, self.plan.promise.m, [self._holders(each) for each in self.plan.secrets])
+
+    def _holders(self, secret: SecretAmongKnownItems) -> Mask:
+        """Return which persons have a secret value in the first table, or in a row that belongs to them."""
+        table, _, column = secret.column.partition(".")
+        equal = pc.equal(text(self.tables[table][column].combine_chunks()), secret.value).fill_null(False)
+        rows = np.flatnonzero(equal.to_numpy(zero_copy_only=False))
+        while self.linked[table].parent is not None:
+            rows = np.unique(self.linked[table].owners[rows])
+            table = self.linked[table].parent or ""
+        having = np.zeros(len(self.tables[table]), dtype=np.bool_)
+        having[rows] = True
+        return having
 
     @cached_property
     def rarest(self) -> tuple[int, ...]:
-        """The fewest persons of a pattern, by the number of known items."""
-        return tuple(rarest_patterns(Counter(self.people), self.plan.promise.m))
+        """The fewest persons of a pattern, by the number of known items; 0 where nobody is left."""
+        most = self.plan.promise.m
+        return tuple(self.patterns.fewest(most)) if len(self.tables[self.plan.schema.root.name]) else (0,) * (most + 1)
 
     def promises(self) -> list[Check]:
         """Compare every promise with the plan, and decide it again."""
@@ -286,27 +295,24 @@ class DatasetEvidence:
             checks.append(run_check(name, lambda decide=decide, kind=kind: decide(kind)))  # type: ignore[misc]
         return checks
 
-    def _check_support(self, kind: object) -> Decision:
+    def _check_support(self, kind: PromiseKind) -> Decision:
         del kind
-        promise, persons = self.plan.promise, len(self.people)
-        found = self.rarest[-1] if persons else promise.k
+        promise = self.plan.promise
+        holds = not len(self.tables[self.plan.schema.root.name]) or self.rarest[-1] >= promise.k
         told = ", ".join(f"{fewest:,} with {m}" for m, fewest in enumerate(self.rarest))
-        return found >= promise.k, f"the fewest persons who fit, by items known: {told}"
+        return holds, f"the fewest persons who fit, by items known: {told}"
 
-    def _check_secret(self, kind: SecretAmongKnownItems) -> Decision:
-        table, _, column = kind.column.partition(".")
-        equal = pc.equal(text(self.tables[table][column].combine_chunks()), kind.value).fill_null(False)
-        rows = np.flatnonzero(equal.to_numpy(zero_copy_only=False))
-        while (above := self.plan.schema.parent_column(table)) is not None:
-            rows = np.unique(self.tables[table][above].to_numpy()[rows] - 1)
-            table = self.plan.schema[table].parent or ""
-        trees = self.people
-        having = Counter(trees[row] for row in rows.tolist())
+    def _check_secret(self, kind: PromiseKind) -> Decision:
+        assert isinstance(kind, SecretAmongKnownItems)  # noqa: S101 - for the type checker
+        having, persons = self.patterns.holders[self.plan.secrets.index(kind)], self.patterns.persons
         most = kind.certainty
-        pairs = [*certainty(Counter(trees), having, kind.m)]
-        worst = max(((one / all_, one, all_) for one, all_ in pairs), default=(0.0, 0, 1))
-        holds = all(one * most.denominator <= most.numerator * all_ for one, all_ in pairs)
-        return holds, f"at most {worst[1]:,} of {worst[2]:,} persons who fit have the value"
+        if not len(persons):
+            return True, "nobody is left"
+        worst = int(np.argmax(having / persons))
+        sizes, places = np.unique(persons, return_inverse=True)
+        allowed = np.array([most.numerator * size // most.denominator for size in sizes.tolist()])
+        holds = bool(np.all(having <= allowed[places.ravel()]))
+        return holds, f"at most {having[worst]:,} of {persons[worst]:,} persons who fit have the value"
 
     def copies(self) -> list[Check]:
         """Compare CSV copies, record by record."""
@@ -323,11 +329,10 @@ class DatasetEvidence:
     def check_text(self, name: str) -> Decision:
         """Make the summary or the report again."""
         bags = {}
-        for table in self.plan.schema.items:
-            owners = Counter(self.tables[table.name][self.plan.schema.parent_column(table.name) or ""].to_pylist())
-            sizes = Counter(owners.values())
-            without = len(self.tables[table.parent or ""]) - len(owners)
-            bags[table.name] = sorted((sizes | Counter({0: without} if without else {})).items())
+        for table, linked in self.linked.items():
+            if linked.parent is not None:
+                numbers = np.bincount(linked.owners, minlength=len(self.tables[linked.parent]))
+                bags[table] = [(size, many) for size, many in enumerate(np.bincount(numbers).tolist()) if many]
         figures = DatasetFigures(rarest=self.rarest, bags=bags, steps=self.steps)
         make = dataset_summary if name == SUMMARY else dataset_report
         bare = self.certificate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from shoal.datasets import Dataset
 from shoal.errors import HierarchyError, Problems
 from shoal.hierarchies import Hierarchy, build, leaf_codes, outside
-from shoal.kernels import Codes, Floats, Integers
+from shoal.kernels import Codes, Floats, Integers, Mask
 from shoal.methods.nested._forest import Forest, dense_pairs
 from shoal.schema.rules import text
 
@@ -65,6 +65,29 @@ class EncodedDataset:
             labels[mine] = own[self.rows[mine]] + offset
             offset += int(own.max(initial=-1)) + 1
         return self.finest.relabelled(codes[self.dataset.schema.root.name], labels)
+
+    def of_persons(self, chosen: Mask) -> EncodedDataset:
+        """Return the trees of some persons, with the same hierarchies."""
+        people = np.flatnonzero(chosen)
+        items = np.flatnonzero(chosen[self.finest.persons])
+        tables, rows = self.tables[items], self.rows[items].copy()
+        kept = {self.dataset.schema.root.name: people}
+        for number, table in enumerate(self.dataset.schema.items):
+            mine = tables == number
+            kept[table.name] = np.sort(rows[mine])
+            rows[mine] = np.searchsorted(kept[table.name], rows[mine])
+        parents = {
+            name: np.searchsorted(kept[self.dataset.schema[name].parent or ""], above[kept[name]])
+            for name, above in self.dataset.parents.items()
+        }
+        contents = {name: content.take(pa.array(kept[name])) for name, content in self.dataset.rows.items()}
+        return EncodedDataset(
+            dataset=replace(self.dataset, rows=contents, parents=parents),
+            columns=tuple(replace(column, leaves=column.leaves[kept[column.table]]) for column in self.columns),
+            finest=self.finest.of(people, items),
+            tables=tables,
+            rows=rows,
+        )
 
     def _codes(self, table: str, levels: Sequence[int]) -> Integers:
         """Return a number for the labels of every row of a table."""

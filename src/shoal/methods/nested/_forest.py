@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.kernels import Integers, Mask
 from shoal.methods.nested._ranks import rank_with_rows_below, refined
@@ -122,6 +123,14 @@ class Forest:
         vars(found).update({name: vars(self)[name] for name in _STRUCTURE if name in vars(self)})
         return found
 
+    def sample(self, most: int) -> Mask:
+        """Return persons with about so many items together, chosen by what they hold and not by their place."""
+        keys = self._mixtures()
+        number = max(1, most * self.size // max(len(self), 1))
+        if number >= self.size:
+            return np.ones(self.size, dtype=np.bool_)
+        return np.asarray(keys <= np.partition(keys, number)[number])
+
     def of_persons(self, chosen: Mask) -> tuple[Forest, Integers]:
         """Return the whole trees of some persons, and the numbers that their items had."""
         rows = np.flatnonzero(chosen[self.persons])
@@ -143,6 +152,18 @@ class Forest:
         """The number of levels below the root."""
         return len(self.ancestors)
 
+    def count_different_bags(self) -> int:
+        """Return about how many persons differ in their class and items; never more than there are."""
+        return len(np.unique(self._mixtures()))
+
+    def _mixtures(self) -> npt.NDArray[np.uint64]:
+        """Return a number for every person, nearly always different where classes or items are."""
+        sums = np.zeros(self.size, dtype=np.uint64)
+        rows = np.flatnonzero(np.diff(self.starts))
+        if len(rows):
+            sums[rows] = np.add.reduceat(_mixed(self.paths), self.starts[:-1][rows])
+        return _mixed(sums + _mixed(self.classes))
+
     @cached_property
     def contents(self) -> tuple[Integers, Integers]:
         """A number for the tree of every person, and one for what every item is with all below it."""
@@ -157,6 +178,13 @@ class Forest:
 
 #: what follows from who lies below whom
 _STRUCTURE = ("starts", "ancestors", "depths", "holders")
+
+
+def _mixed(codes: Integers | npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return numbers whose sums differ for nearly all bags of codes."""
+    mixed = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(29)
+    return mixed * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def _ranks_of(codes: Integers) -> Integers:

@@ -43,9 +43,12 @@ class PatternSupport:
 
     def certain(self, numerator: int, denominator: int) -> Mask:
         """Return which patterns make a secret value more certain than a fraction."""
+        sizes, places = np.unique(self.persons, return_inverse=True)
+        # whole numbers of any size: a fraction may have a denominator beyond those of arrays
+        allowed = np.array([numerator * size // denominator for size in sizes.tolist()], dtype=np.int64)
         found = np.zeros(len(self.persons), dtype=np.bool_)
         for holders in self.holders:
-            found |= holders * denominator > numerator * self.persons
+            found |= holders > allowed[places.ravel()]
         return found
 
 
@@ -94,8 +97,20 @@ class Condensed:
 
 def condense(forest: Forest, size: int) -> Condensed:
     """Return the different trees, in which patterns of so many items are found just as often."""
-    people, items = forest.contents
-    _, firsts, trees = np.unique(people, return_index=True, return_inverse=True)
+    held: dict[int, Condensed] = vars(forest).setdefault("condensed", {})
+    if size not in held:
+        held[size] = _condense(forest, size)
+    return held[size]
+
+
+def _condense(forest: Forest, size: int) -> Condensed:
+    if forest.deepest <= 1 and 2 * forest.count_different_bags() > forest.size:
+        # nearly everybody is different: trees are not compared
+        firsts = trees = np.arange(forest.size)
+        items = forest.paths
+    else:
+        people, items = forest.contents
+        _, firsts, trees = np.unique(people, return_index=True, return_inverse=True)
     # equal rows below the same row: a pattern of so many items uses at most as many of them
     above = np.where(forest.parents < 0, -1 - forest.persons, forest.parents)
     order = np.lexsort((np.arange(len(forest)), items, above))
@@ -178,8 +193,14 @@ def _support(weights: tuple[Integers, ...], keys: Integers, places: Integers, pe
 
 def _pairs(choices: Choices) -> tuple[Integers, Integers, Integers]:
     """Return the patterns, and every pair of a pattern (by its place) and a person who shows it, once."""
-    order = _order(choices.keys)  # stable: choices of a person stay together
-    keys, persons = choices.keys[order], choices.persons[order]
+    least, most = int(choices.persons.min(initial=0)), int(choices.persons.max(initial=0))
+    width = most - least + 1
+    if choices.keys.shape[1] == 1 and (int(choices.keys.max(initial=0)) + 1) * width < 2**62:
+        together = np.sort(choices.keys[:, 0] * width + (choices.persons - least))
+        keys, persons = (together // width)[:, None], together % width + least
+    else:
+        order = np.lexsort((choices.persons, *choices.keys.T[::-1]))
+        keys, persons = choices.keys[order], choices.persons[order]
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = np.any(keys[1:] != keys[:-1], axis=1)
     first = new.copy()
@@ -210,7 +231,7 @@ def _added(one: PatternSupport | None, other: PatternSupport) -> PatternSupport:
 
 
 def _each_choice(forest: Forest, size: int) -> Iterator[Choices]:
-    """Yield all choices of rows that are patterns, in batches of whole persons with ascending numbers."""
+    """Yield all choices of rows that are patterns, in batches of whole persons."""
     lengths = np.diff(forest.starts)
     batch: list[tuple[Integers, Integers]] = []
     held = 0
@@ -251,8 +272,6 @@ def _choices(forest: Forest, batch: list[tuple[Integers, Integers]]) -> Choices:
     places = np.concatenate(
         [(starts[people][:, None, None] + rows).reshape(-1, rows.shape[1]) for people, rows in batch]
     )
-    order = np.argsort(persons, kind="stable")
-    persons, places = persons[order], places[order]
     if forest.deepest == 1:
         return Choices(persons=persons, rows=places, keys=pack(np.sort(forest.paths[places], axis=1), forest))
     size = places.shape[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +19,8 @@ from shoal.methods.nested._suppress import Suppression, TooMuch
 Levels = tuple[int, ...]
 #: choices of rows, and rows, that are looked at in about a second
 PER_SECOND = 2_000_000
+#: items of a part of the persons on which levels to start from are looked for
+SAMPLED = 250_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,8 +59,10 @@ class RecodingSearch:
     watch: Watch
     spent: int = 0
     best: FoundRecoding | None = None
-    _looked_at: dict[Levels, float] = field(default_factory=dict)
-    _forced: list[tuple[Levels, float]] = field(default_factory=list)
+    _looked_at: dict[Levels, float] = field(default_factory=dict, init=False)
+    #: What every recoding that was looked at loses at least, whatever is left out.
+    _least: dict[Levels, float] = field(default_factory=dict, init=False)
+    _forced: list[tuple[Levels, float]] = field(default_factory=list, init=False)
 
     def run(self) -> FoundRecoding | None:
         """Return the best recoding; None where every recoding leaves out more than is allowed."""
@@ -67,19 +71,21 @@ class RecodingSearch:
             for column in self.encoded.columns
         ]
         self._total = sum(column.weight for column in self.encoded.columns) or 1.0
-        self._descend()
+        self._descend(self._start())
         bound = self._rise()
         if self.best is None:
             return None
         loss = self.best.loss
+        # the choice of what is left out is not proved to be the best one, so that less may be lost at some levels
+        bound = min([loss if bound is None else bound, *self._least.values()])
         return FoundRecoding(
             levels=self.best.levels,
             loss=loss,
-            bound=loss if bound is None else min(loss, bound),
+            bound=min(loss, bound),
             people=self.best.people,
             items=self.best.items,
             looked_at=len(self._looked_at),
-            complete=bound is None,
+            complete=bound >= loss,
         )
 
     def recoding_loss(self, levels: Levels) -> float:
@@ -92,12 +98,30 @@ class RecodingSearch:
         """Whether the work that is allowed is done."""
         return self.effort is not None and self.spent > self.effort * PER_SECOND
 
-    def _descend(self) -> None:
-        """Go from the top to finer levels, one column at a time, as long as the loss falls."""
-        levels = tuple(column.hierarchy.height for column in self.encoded.columns)
+    def _start(self) -> Levels:
+        """Return the levels to descend from: the highest ones; of many items, the best ones of a part of the persons.
+
+        A part has no more persons for any pattern than all persons have, so that all need no coarser levels.
+        """
+        highest = tuple(column.hierarchy.height for column in self.encoded.columns)
+        if len(self.encoded.finest) < 4 * SAMPLED:
+            return highest
+        chosen = self.encoded.forest(tuple(0 for _ in highest)).sample(SAMPLED)
+        encoded = self.encoded.of_persons(chosen)
+        if 2 * len(encoded.finest) > len(self.encoded.finest):
+            return highest  # persons who are alike are chosen together
+        part = replace(self, encoded=encoded, best=None, spent=0)
+        found = part.run()
+        self.spent += part.spent
+        return highest if found is None or self._evaluate(found.levels) == np.inf else found.levels
+
+    def _descend(self, levels: Levels) -> None:
+        """Go to finer levels, one column at a time, as long as the loss falls."""
         loss = self._evaluate(levels)
         while not self.tired:
-            finer = [(self._evaluate(each), each) for each in _neighbours(levels, -1) if not self.tired]
+            # those that lose least by themselves first: what they come to rules others out
+            order = sorted((self.recoding_loss(each), each) for each in _neighbours(levels, -1))
+            finer = [(self._evaluate(each), each) for _, each in order if not self.tired]
             least = min(finer, default=(np.inf, levels))
             if not least[0] < loss:
                 break
@@ -130,20 +154,26 @@ class RecodingSearch:
         bound = max([base, *(base + forced for coarser, forced in self._forced if _below(levels, coarser))])
         if self.best is not None and bound >= self.best.loss:
             return bound
-        self._looked_at[levels] = np.inf
         forest = self.encoded.forest(levels)
-        forced = self._force(forest, levels)
-        if self.best is not None and base + forced >= self.best.loss:
-            self._looked_at[levels] = base + forced
-            return base + forced
-        most = (int(self.limit * forest.size), int(self.limit * len(forest)))
+        self._least[levels] = bound = max(bound, base + self._force(forest, levels))
+        if self.best is not None and bound >= self.best.loss:
+            self._looked_at[levels] = bound
+            return bound
+        self._looked_at[levels] = np.inf
+        least = (len(forest.classes) - int(self.limit * forest.size), len(forest) - int(self.limit * len(forest)))
+        best = np.inf if self.best is None else self.best.loss
+
+        def is_too_much(people: Integers, items: Integers) -> bool:
+            fewer = len(people) < least[0] or len(items) < least[1]
+            return fewer or (best < np.inf and self.loss(levels, people, items) > best)
+
         work = Suppression(
             forest=forest,
             k=self.k,
             m=self.m,
             confidence=self.confidence,
             single_items=self.single_items,
-            most=most,
+            is_too_much=is_too_much,
         )
         try:
             work.run()

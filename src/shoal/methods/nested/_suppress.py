@@ -34,8 +34,8 @@ class Suppression:
     confidence: Fraction | None = None
     #: Whether single items can be left out; else persons as a whole are, as where the number of items is released.
     single_items: bool = True
-    #: The most persons and items that may be left out, and who is told what was left out so far.
-    most: tuple[int, int] | None = None
+    #: Whether it is too much that only some persons and items stay.
+    is_too_much: Callable[[Integers, Integers], bool] | None = None
     #: The choices of rows that were looked at.
     effort: int = 0
     people: Integers = field(init=False)
@@ -44,7 +44,6 @@ class Suppression:
     def __post_init__(self) -> None:
         self.people = np.arange(self.forest.size)
         self.items = np.arange(len(self.forest.labels))
-        self._all = (len(self.people), len(self.items))
 
     def run(self) -> None:
         """Leave out what has to be; raise TooMuch where that is more than allowed."""
@@ -81,8 +80,7 @@ class Suppression:
             gone[choices.persons] = True
             forest, people, items = self.forest.without(persons=gone)
         self.forest, self.people, self.items = forest, self.people[people], self.items[items]
-        left = (self._all[0] - len(self.people), self._all[1] - len(self.items))
-        if self.most is not None and (left[0] > self.most[0] or left[1] > self.most[1]):
+        if self.is_too_much is not None and self.is_too_much(self.people, self.items):
             raise TooMuch
         return True
 
