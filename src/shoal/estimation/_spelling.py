@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from shoal import tables
 from shoal.errors import VerificationError
 from shoal.folder import check_outside_releases
+from shoal.hierarchies import possible_values
 from shoal.schema import Attribute, Kind, Schema
 from shoal.schema.rules import text
 from shoal.writing import write_file
@@ -40,14 +41,17 @@ def write_records(
     is_csv = path.suffix.lower() == ".csv"
     columns = [_spelt(rows[name].combine_chunks(), schema, schema[name]) for name in rows.column_names]
     written = pa.table(columns, names=rows.column_names) if is_csv else rows
-    labels = {
-        each.name: each.domain.values
-        for each in schema
-        if each.kind in (Kind.CATEGORICAL, Kind.ORDINAL) and each.domain is not None and each.domain.values is not None
-    }
+    named = [each for each in schema if each.kind in (Kind.CATEGORICAL, Kind.ORDINAL)]
+    labels = {each.name: values for each in named if (values := _declared_values(each, schema)) is not None}
     line = about.partition("\n")[0]
     tables.write(tables.read(written), path, overwrite=overwrite, like=like, description=line, labels=labels)
     write_file(path.with_name(path.name + ABOUT), (about.rstrip() + "\n").encode(), overwrite=True)
+
+
+def _declared_values(attribute: Attribute, schema: Schema) -> tuple[str, ...] | None:
+    if attribute.derived is not None:
+        return possible_values(attribute, schema)
+    return None if attribute.domain is None else attribute.domain.values
 
 
 def _spelt(column: pa.Array, schema: Schema, attribute: Attribute) -> pa.Array:

@@ -7,7 +7,7 @@ from ._build import declared_leaves as declared_leaves
 from ._build import leaves_declared as leaves_declared
 from ._build import provenance as provenance
 from ._derive import derive_columns as derive_columns
-from ._derive import derive_values as derive_values
+from ._derive import possible_values as possible_values
 from ._hierarchy import TOP as TOP
 from ._hierarchy import Hierarchy as Hierarchy
 from ._hierarchy import leaf_codes as leaf_codes

@@ -42,20 +42,23 @@ def derive_columns(schema: Schema, columns: Mapping[str, pa.Array]) -> dict[str,
         for attribute in ready:
             assert attribute.derived is not None  # noqa: S101
             source = schema[attribute.derived.source]
-            derived = derive_values(attribute.derived, source, known[source.name], schema)
-            computed[attribute.name] = _convert_type(derived, attribute)
+            derived, possible = _derive_values(attribute.derived, source, known[source.name], schema)
+            computed[attribute.name] = _convert_type(derived, attribute, possible)
         waiting = [each for each in waiting if each.name not in computed]
     return computed
 
 
-def derive_values(rule: Derived, source: Attribute, values: pa.Array, schema: Schema) -> pa.StringArray:
-    """Return the derived value of every value, as text."""
+def _derive_values(
+    rule: Derived, source: Attribute, values: pa.Array, schema: Schema
+) -> tuple[pa.StringArray, pa.StringArray]:
+    """Return the derived value of every value, as text, and all values that the rule can give."""
     if rule.cuts is not None:
         assert rule.labels is not None  # noqa: S101
         absent = pc.is_null(values).to_numpy(zero_copy_only=False)
         places = np.zeros(len(values), dtype=np.int64)
         places[~absent] = np.searchsorted(rule.cuts, numbers(values.drop_null(), source.name), side="right")
-        return pa.array(rule.labels, pa.string()).take(pa.array(places, mask=absent))
+        labels = pa.array(rule.labels, pa.string())
+        return labels.take(pa.array(places, mask=absent)), labels
     different = values.unique()
     if rule.level is not None:
         hierarchy = build(source, different.drop_null(), folder=schema.folder, missing=bool(different.null_count))
@@ -67,7 +70,8 @@ def derive_values(rule: Derived, source: Attribute, values: pa.Array, schema: Sc
     else:
         pairs = dict(rule.values or ())
         place = pc.index_in(text(different), value_set=pa.array([*pairs], pa.string()), skip_nulls=True)
-        derived = pa.array([*pairs.values()], pa.string()).take(place)
+        labels = pa.array([*pairs.values()], pa.string())
+        derived = labels.take(place)
         known = pc.is_valid(place)
     absent_too = pc.is_null(different)
     lost = int(pc.sum(pc.invert(pc.or_(known, absent_too))).as_py() or 0)
@@ -78,15 +82,34 @@ def derive_values(rule: Derived, source: Attribute, values: pa.Array, schema: Sc
             hint="list every value of the source in the rule",
         )
     derived = pc.if_else(absent_too, pa.scalar(None, pa.string()), derived)
-    return derived.take(pc.index_in(values, value_set=different))
+    return derived.take(pc.index_in(values, value_set=different)), labels
 
 
-def _convert_type(derived: pa.StringArray, attribute: Attribute) -> pa.Array:
+def possible_values(attribute: Attribute, schema: Schema) -> tuple[str, ...] | None:
+    """Return all values that the rule of a derived column can give, as text; None if the schema does not tell them."""
+    rule = attribute.derived
+    if rule is None:
+        return None
+    if rule.labels is not None:
+        return tuple(dict.fromkeys(rule.labels))
+    if rule.values is not None:
+        return tuple(dict.fromkeys(derived for _, derived in rule.values))
+    domain = schema[rule.source].domain
+    if domain is None or domain.values is None:
+        return None
+    none = pa.array([], pa.string())
+    _, possible = _derive_values(rule, schema[rule.source], none, schema)
+    return tuple(dict.fromkeys(label for label in possible.to_pylist() if label is not None))
+
+
+def _convert_type(derived: pa.StringArray, attribute: Attribute, possible: pa.StringArray) -> pa.Array:
+    """Return derived values in the type of their kind; numbers are whole if all values of the rule are."""
     if attribute.kind is Kind.NUMERIC:
         absent = pc.is_null(derived).to_numpy(zero_copy_only=False)
         found = np.zeros(len(derived))
         found[~absent] = numbers(derived.drop_null(), attribute.name, "derived values")
-        whole = bool(np.all(found == np.floor(found)))
+        every = numbers(possible.drop_null(), attribute.name, "derived values")
+        whole = bool(np.all(every == np.floor(every)))
         return pa.array(found.astype(np.int64) if whole else found, mask=absent)
     if attribute.kind is Kind.DATE:
         present = derived.drop_null()

@@ -297,6 +297,16 @@ class Schema:
         rules = {each.name: each.derived for each in self.attributes if each.derived is not None}
         left_out = {each.name: each.role.names_someone and each.name not in rules for each in self.attributes}
         check_derived(rules, left_out, problems)
+        for name, rule in rules.items():
+            domain = self._by_name[rule.source].domain if rule.source in self._by_name else None
+            if rule.values is not None and domain is not None and domain.values is not None:
+                marks = {*self._by_name[rule.source].reading.missing_values, *self.missing_values}
+                lost = len({*domain.values} - {*dict(rule.values)} - marks)
+                if lost:
+                    problems.add(
+                        f"column `{name}`: its rule says nothing about {lost:,} of the {len(domain.values):,} declared "
+                        f"values of `{rule.source}`"
+                    )
         self._check_impossible(problems)
         problems.raise_as(SchemaError)
 

@@ -33,6 +33,19 @@ def test_columns_follow_one_after_the_other() -> None:
     assert found["density"].to_pylist() == [1.0, 2.5, None]
 
 
+def test_numbers_are_whole_if_all_values_of_the_rule_are_whichever_a_table_has() -> None:
+    assert derive_columns(loads(COLUMNS), {"code": pa.array(["20"])})["density"].type == pa.float64()
+    whole = loads(COLUMNS.replace("2.5", "2"))
+    assert derive_columns(whole, {"code": pa.array(["20"])})["density"].type == pa.int64()
+
+
+def test_a_rule_that_leaves_out_a_declared_value_is_refused() -> None:
+    text = '[columns.a]\nrole = "sensitive"\nvalues = ["x", "y"]\n'
+    text += '[columns.b]\nrole = "drop"\nderived = { from = "a", values = { x = "1" } }'
+    with pytest.raises(SchemaError, match=r"`b`.* 1 of the 2 declared values of `a`"):
+        loads(text)
+
+
 def test_a_rule_from_a_file_is_written_into_the_schema(tmp_path: Path) -> None:
     (tmp_path / "areas.csv").write_text("code,area\n10,1\n20,2\n", encoding="utf-8")
     rule = 'derived = { from = "code", file = "areas.csv" }'

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from shoal.errors import MissingExtraError
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._cells import table_of
@@ -25,6 +27,8 @@ class _Statistics(FileFormat):
     #: the functions of pyreadstat by ending
     readers: ClassVar[dict[str, str]]
     writer: ClassVar[str]
+    #: how it shows days, where columns can be told
+    day_format: ClassVar[str | None] = None
     #: the words of its language, which cannot be names
     reserved: ClassVar[re.Pattern[str]] = re.compile("(?!)")
 
@@ -54,12 +58,20 @@ class _Statistics(FileFormat):
                 yield f"column `{name}`: this word cannot be a name in {self.title}"
 
     def save(self, table: Table, path: Path) -> None:
-        frame = table.to_pandas()
+        rows = table.to_arrow()
+        frame = rows.to_pandas()
         titles = {name: self._book.titles[name] for name in frame.columns if name in self._book.titles}
         options = self._with_codes(frame) | ({"column_labels": titles} if titles else {})
+        if empty := self._days_without_values(rows):  # else they would be texts
+            frame[empty] = math.nan
+            options["variable_format"] = dict.fromkeys(empty, self.day_format)
         if self._book.description:
             options["file_label"] = self._book.description[:_LONGEST_LABEL]
         getattr(_pyreadstat(self.title), self.writer)(frame, str(path), **options)
+
+    def _days_without_values(self, rows: pa.Table) -> list[str]:
+        days = [field.name for field in rows.schema if self.day_format and pa.types.is_date(field.type)]
+        return [name for name in days if rows[name].null_count == len(rows)]
 
     def with_description(self, description: str, labels: Mapping[str, Sequence[str]]) -> Format:
         if self._book.labels or self._book.titles:  # those of a file, which go before declared ones
@@ -107,6 +119,7 @@ class Stata(_Labelled):
     written: ClassVar[tuple[str, ...]] = endings
     readers: ClassVar[dict[str, str]] = {".dta": "read_dta"}
     writer: ClassVar[str] = "write_dta"
+    day_format: ClassVar[str] = "%td"
     reserved: ClassVar[re.Pattern[str]] = re.compile("byte|double|float|if|in|int|long|using|with|str[0-9]*|strL")
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
@@ -132,6 +145,7 @@ class Spss(_Labelled):
     written: ClassVar[tuple[str, ...]] = (".sav",)
     readers: ClassVar[dict[str, str]] = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
     writer: ClassVar[str] = "write_sav"
+    day_format: ClassVar[str] = "DATE11"
     reserved: ClassVar[re.Pattern[str]] = re.compile("all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE)
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
@@ -199,7 +213,7 @@ class Codebook:
         codes = {label: code for code, label in known.items()}
         shown = {value for value in values if value is not None}
         ambiguous = len(codes) < len(known)
-        if ambiguous or not shown & {*codes} or not shown <= {*codes, ANY}:
+        if ambiguous or not shown <= {*codes, ANY} or not (shown & {*codes} or (self.declared and codes)):
             return None
         numbers = [code for code in known if not isinstance(code, str)]
         if len(numbers) < len(known) and (numbers or not texts):
@@ -209,7 +223,8 @@ class Codebook:
             star = math.floor(max(numbers)) + 1 if numbers else ANY
             codes[ANY] = star
         labels = {codes[label]: label for label in sorted({*codes} if self.declared else shown)}
-        found = [None if value is None else codes[value] for value in values]
+        # a column without a value is one of numbers, too
+        found = [None if value is None else codes[value] for value in values] if shown else [math.nan] * len(values)
         return Coded(values=found, labels=labels, star=star)
 
 
