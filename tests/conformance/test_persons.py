@@ -112,13 +112,15 @@ def test_the_laboratory_case_warns_without_the_role_and_keeps_k_persons_with_it(
     rows = shoal.anonymize(shoal.read(frame).with_schema(described(Role.IDENTIFIER)), promise, method=method)
     assert fewest(rows, frame) < 5, "counting records, some crowds are not crowds"
     (warning,) = (event.describe() for event in rows.guarantee.events if event.name == "repeated")
-    assert warning.startswith("89 people in 2,000 records, if `id` says whose they are: promises count records")
+    assert warning.startswith(
+        "Column `id` (89 different values) repeats in 2,000 records. If it says whose a record is"
+    )
     gaps = shoal.read(frame.assign(id=frame["id"].where(frame.index >= 50)))  # 50 records are left out: not counted
     few = shoal.anonymize(gaps.with_schema(described(Role.IDENTIFIER, missing="drop")), promise, method=method)
     (warning,) = (event.describe() for event in few.guarantee.events if event.name == "repeated")
-    assert " people in 1,950 records" in warning
+    assert " repeats in 1,950 records" in warning
     (note,) = shoal.assess(shoal.read(frame).with_schema(described(Role.IDENTIFIER))).notes
-    assert note.startswith("89 people in 2,000 records, if `id` says whose they are")
+    assert note.startswith("Column `id` repeats: 89 different values in 2,000 records. If it says whose a record is")
     persons = shoal.anonymize(shoal.read(frame).with_schema(described()), promise, method=method)
     assert fewest(persons, frame) >= 5
     assert not [event for event in persons.guarantee.events if event.name == "repeated"]

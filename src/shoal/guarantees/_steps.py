@@ -78,10 +78,15 @@ class Repeated(Event):
 
     def describe(self) -> str:
         told = [
-            f"{number:,} people in {self.records:,} records, if `{column}` says whose they are"
+            f"`{column}` ({number:,} different values)"
             for column, number in zip(self.columns, self.values, strict=True)
         ]
-        return f"{'; '.join(told)}: promises count records (the role `person` makes them count people)."
+        several = len(told) > 1
+        return (
+            f"{'Columns' if several else 'Column'} {', '.join(told)} {'repeat' if several else 'repeats'} in "
+            f"{self.records:,} records. If {'one of them' if several else 'it'} says whose a record is, give it the "
+            "role `person`; promises then count people instead of records."
+        )
 
     def check(self, evidence: Evidence) -> Decision:
         """Look whether these are identifiers, and values of so many records may repeat as often."""

@@ -19,7 +19,7 @@ from shoal.methods.base import RecordClasses, Result
 from shoal.models import Model
 from shoal.rehearsal import MARGIN, Rehearsal, combine_rehearsals, rehearse
 from shoal.relations import unit_of
-from shoal.schema import Kind
+from shoal.schema import Kind, Role
 
 if TYPE_CHECKING:
     from shoal.plan import Plan
@@ -85,7 +85,10 @@ def finest_steps(made: Result, names: Sequence[str], *, kind: str) -> dict[str, 
         if linked is None or made.plan.schema[name].kind is not Kind.NUMERIC:
             raise ParameterError(f"`{name}` is no column of numbers that is released as it is: it cannot be rounded.")
         values = tables.numbers(linked.table, name)
-        tried = [step for step in STEPS if unit_of(values) < step <= np.nanmax(values) - np.nanmin(values)]
+        coarsest = np.nanmax(values) - np.nanmin(values)
+        if made.plan.schema[name].role is Role.WEIGHT:
+            coarsest = min(coarsest, 2 * np.nanmin(values))  # a weight of 0 would leave people out of every estimate
+        tried = [step for step in STEPS if unit_of(values) < step <= coarsest]
         for step in tried:
             attempt = {**rounded, name: _multiples(values, step)}
             found = rehearse_release(made, kind=kind, columns=attempt, accepted=names[place + 1 :])

@@ -174,8 +174,8 @@ def _repeats(table: Table, records: int) -> Iterator[str]:
     """Say of identifiers whose values repeat that records are counted, not people."""
     for name, number in tables.repeated_identifiers(table).items():
         yield (
-            f"{number:,} people in {records:,} records, if `{name}` says whose they are: the risks are those of "
-            'records. The role "person" adds those of people.'
+            f"Column `{name}` repeats: {number:,} different values in {records:,} records. If it says whose a record "
+            "is, give it the role `person`; the risks of people are then shown, too."
         )
 
 

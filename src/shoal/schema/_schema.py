@@ -70,6 +70,11 @@ class Role(StrEnum):
         return self in (Role.SENSITIVE, Role.INSENSITIVE)
 
     @property
+    def may_be_rounded(self) -> bool:
+        """Whether the numbers of a column may be rounded when they are read: those that no method makes coarser."""
+        return self.released_as_it_is or self is Role.WEIGHT
+
+    @property
     def groups_records(self) -> bool:
         """Whether values say which records belong together."""
         return self in (Role.PERSON, Role.HOUSEHOLD)
@@ -232,7 +237,7 @@ class Attribute:
             yield f"the bounds of a {self.kind} column must be {self.kind} values"
         if not self.role.names_someone:
             yield from self.reading.problems(self.kind)
-        if self.reading.round_to is not None and not self.role.left_out and not self.role.released_as_it_is:
+        if self.reading.round_to is not None and not self.role.left_out and not self.role.may_be_rounded:
             yield f"`round_to` applies only to columns that are released as they are; this column is {self.role}"
         if self.hierarchy is not None and self.kind not in self.hierarchy.kinds:
             yield (
@@ -365,7 +370,7 @@ class Schema:
         column = self[name]
         rule = None if role == Role.WEIGHT else column.hierarchy
         derived = column.derived if role == Role.DROP else None
-        reading = column.reading if Role(role).released_as_it_is else replace(column.reading, round_to=None)
+        reading = column.reading if Role(role).may_be_rounded else replace(column.reading, round_to=None)
         changed = replace(column, role=role, pseudonym=False, hierarchy=rule, derived=derived, reading=reading)  # type: ignore[arg-type]
         if column.pseudonym and changed.role.names_someone and not changed.role.left_out:
             changed = replace(changed, pseudonym=True)

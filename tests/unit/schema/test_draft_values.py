@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -212,3 +213,30 @@ def test_a_key_that_is_missing_here_and_there_does_not_repeat():
         "x": [n % 7 for n in range(900)],
     }
     assert not shoal.draft(shoal.read(pa.table(rows))).schema.asks_for_persons
+
+
+def test_days_that_do_not_repeat_are_no_key() -> None:
+    days = pa.array(np.datetime_as_string(np.datetime64("2019-01-01") + np.arange(600)))
+    drafted = shoal.draft(pa.table({"ingreso": days, "sexo": ["m", "f"] * 300}))
+    assert drafted.schema["ingreso"].role is Role.QUASI_IDENTIFIER
+
+
+def test_a_weight_that_singles_people_out_is_rounded_and_the_one_that_is_needed_is_taken() -> None:
+    draws = np.random.default_rng(4)
+    weights = np.round(draws.gamma(8, 0.12, 900) + 0.2, 6)
+    table = pa.table({"dweight": np.round(weights, 1), "anweight": weights, "age": draws.integers(18, 80, 900)})
+    assert shoal.draft(table).schema.sampling_weight == "dweight"
+    schema = shoal.draft(table, keep=["age", "anweight"]).schema
+    assert schema.sampling_weight == "anweight"
+    assert schema["dweight"].role is Role.DROP
+    step = schema["anweight"].reading.round_to
+    assert step is not None
+    assert 0 < step <= 2 * weights.min(), "no weight becomes 0"
+    released = shoal.anonymize(shoal.read(table).with_schema(schema), k=5).frame
+    assert min(released["anweight"].to_pylist()) > 0
+
+
+def test_words_written_together_are_read_where_all_of_them_are_known() -> None:
+    meanings = {name: topic(name) for name in ("agegrp", "RaceEthnicity", "raceethnicity", "educcat")}
+    assert [found.key for found in meanings.values() if found] == ["age", "origin", "origin", "education"]
+    assert not any(map(topic, ("manage", "passage", "garage", "dosage", "housecat", "agentcode", "message")))

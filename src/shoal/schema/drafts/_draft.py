@@ -82,6 +82,8 @@ class Draft:
         The columns that are left out because their meaning is unknown.
     person
         The columns that may say whose record it is, where persons seem to have several; a person must say if they do.
+    weights
+        The columns that may be survey weights; a record has only one.
     """
 
     schema: Schema
@@ -90,6 +92,7 @@ class Draft:
     records: int | None = 0
     unknown: tuple[str, ...] = ()
     person: PossiblePerson | None = None
+    weights: tuple[str, ...] = ()
     _evidence: DraftEvidence | None = field(default=None, compare=False)
 
     @property
@@ -149,9 +152,9 @@ class Draft:
         problems = Problems()
         needed, more = self._named(wanted, problems), self._named(also, problems)
         problems.raise_as(SchemaError)
-        made = dataclasses.replace(self, _evidence=None)
+        made = dataclasses.replace(self, _evidence=None)._weighted_by(needed)
         for name in self.schema.names:
-            role = self.schema[name].role
+            role = made.schema[name].role
             stays = role is Role.WEIGHT or (role.names_someone and role is not Role.DECIDE)
             if name in needed or name in more:
                 made = made._kept(name, weight=1.0 if name in needed or not needed else _SECOND)
@@ -210,6 +213,14 @@ class Draft:
             dataclasses.replace(each, weight=weight) if each.name == name else each for each in made.schema
         )
         return dataclasses.replace(made, schema=dataclasses.replace(made.schema, attributes=attributes))
+
+    def _weighted_by(self, needed: Sequence[str]) -> Draft:
+        """Return the draft with the one survey weight that a purpose names in place of the one that was chosen."""
+        named, chosen = [name for name in needed if name in self.weights], self.schema.sampling_weight
+        if len(named) != 1 or named[0] == chosen or chosen is None:
+            return self
+        made = self._with(chosen, Role.DROP, f"the purpose needs `{named[0]}`, and a record has only one weight")
+        return made._with(named[0], Role.WEIGHT, "its name suggests a survey weight, and the purpose needs it")
 
     def _with(self, name: str, role: Role, why: str) -> Draft:
         """Return the draft with another role of a column; its hierarchy stays in the file for whoever takes it back."""
@@ -350,7 +361,9 @@ def draft(
     if sampler is not None and not any(each.value.groups_records for each in groups.values()):
         person = possible_person(profiles, sampler)
         groups |= _as_keys(person)
-    guesses = _one_weight([guess_column(profile, groups.get(profile.name)) for profile in profiles])
+    guesses = [guess_column(profile, groups.get(profile.name)) for profile in profiles]
+    weights = tuple(each.value.name for each in guesses if each.value.role is Role.WEIGHT)
+    guesses = _one_weight(guesses)
     persons = PersonsAnswer.UNSTATED if person is None else PersonsAnswer.DECIDE
     drafted = Draft(
         schema=_shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True, persons=persons)),
@@ -358,6 +371,7 @@ def draft(
         records=profiles[0].records if records is None else records,
         unknown=tuple(each.value.name for each in guesses if not each.known),
         person=person,
+        weights=weights,
     )
     evidence = DraftEvidence(profiles=profiles, sampler=sampler, relations=relations, finest_step=finest_step)
     return (drafted if purpose is None else purpose(drafted)).settled(evidence)

@@ -13,12 +13,14 @@ from shoal.schema._schema import Attribute, Role
 from shoal.schema.drafts._column import guess_column
 from shoal.schema.drafts._copies import given_away
 from shoal.schema.drafts._families import join_families
-from shoal.schema.drafts._guesses import ENOUGH, TELLING
+from shoal.schema.drafts._guesses import ENOUGH, TELLING, WEIGHT_CHOICES
 from shoal.schema.drafts._people import Sampler
 from shoal.schema.drafts._profile import ColumnProfile, Guess
 
 #: Returns the relations between some columns.
 RelationFinder = Callable[[Sequence[str]], Sequence[Relation]]
+#: a step of more than so many times the least weight would round it to 0
+_ROUNDED_TO_NOTHING = 2
 #: Returns the finest step to which numbers must be rounded so that less than a share of the records is alone with
 #: theirs, and the share that still is; None if no step does that.
 FinestStep = Callable[..., tuple[float, float] | None]
@@ -44,10 +46,7 @@ class DraftEvidence:
         staying = [each.value.name for each in found if not each.value.role.left_out]
         if self.relations is not None and len(staying) > 1:
             found = join_families(found, self.relations(staying), self._guess_again)
-        if self.finest_step is not None:
-            found = [
-                _round(profile, each, self.finest_step) for profile, each in zip(self.profiles, found, strict=True)
-            ]
+        found = [_round(profile, each, self.finest_step) for profile, each in zip(self.profiles, found, strict=True)]
         return [_weighted(new, old) for new, old in zip(found, guesses, strict=True)]
 
     def _guess_again(self, place: int, role: Guess[Role]) -> Guess[Attribute]:
@@ -75,21 +74,35 @@ def _weighted(new: Guess[Attribute], old: Guess[Attribute]) -> Guess[Attribute]:
     return dataclasses.replace(new, value=dataclasses.replace(new.value, weight=old.value.weight))
 
 
-def _round(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestStep) -> Guess[Attribute]:
-    """Round a secret number that singles records out, or leave it to a person where no step is coarse enough."""
+def _round(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestStep | None) -> Guess[Attribute]:
+    """Round a secret or weight that singles records out, or leave it to a person where no step is coarse enough."""
     column = guess.value
-    telling = profile.alone >= TELLING and profile.records >= ENOUGH and column.reading.round_to is None
-    if column.role is not Role.SENSITIVE or column.kind is not Kind.NUMERIC or not telling:
+    is_weight = column.role is Role.WEIGHT
+    telling = profile.alone >= TELLING and column.reading.round_to is None
+    if (
+        not telling
+        or column.kind is not Kind.NUMERIC
+        or not (is_weight or _is_exact_secret(profile, column, finest_step))
+    ):
         return guess
-    named = guess.reason.partition(": ")[2].partition(";")[0].rstrip(".")
+    named = guess.reason.partition(": ")[2].partition(";")[0].partition(", which")[0].rstrip(".")
     exact = f"{share(profile.alone)} of the records have a value that no other record has"
-    rounding = finest_step(profile, alone=TELLING)
+    rounding = None if finest_step is None else finest_step(profile, alone=TELLING)
+    if is_weight and (rounding is None or rounding[0] > _ROUNDED_TO_NOTHING * _least(profile)):
+        why = f"{Role.DECIDE}: {named}; {WEIGHT_CHOICES}: {exact}."
+        return Guess(dataclasses.replace(column, role=Role.DECIDE), why)
     if rounding is None:
         why = f"{Role.DECIDE}: {named}, but it singles people out, however it is rounded: {exact}."
         return Guess(dataclasses.replace(column, role=Role.DECIDE), why)
     step, left = rounding
     reading = dataclasses.replace(column.reading, round_to=step)
-    why = (
-        f"{Role.SENSITIVE}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
-    )
+    why = f"{column.role}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
     return Guess(dataclasses.replace(column, reading=reading), why, known=guess.known)
+
+
+def _is_exact_secret(profile: ColumnProfile, column: Attribute, finest_step: FinestStep | None) -> bool:
+    return column.role is Role.SENSITIVE and profile.records >= ENOUGH and finest_step is not None
+
+
+def _least(profile: ColumnProfile) -> float:
+    return float(profile.minimum) if isinstance(profile.minimum, int | float) else 0.0

@@ -32,6 +32,8 @@ _FREELY, _ANSWERS = 0.3, 5
 _WRITE_IN = word_set("specify other text verbatim describe please sonstiges andere autre precisez otro especifique")
 # names of people, though many records share them
 _NAMES = 0.6
+#: what a person can do with a weight that is not released by default
+WEIGHT_CHOICES = 'round it and give it the role "weight", make it a quasi-identifier if it is body weight, or drop it'
 _NAMING = (
     "e-mail addresses",
     "web addresses",
@@ -117,13 +119,11 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
 
 
 def _weight(profile: ColumnProfile, named: str) -> Guess[Role] | None:
-    """A weight is released as it is: one that is exact enough to find people by it is rounded first."""
+    """A weight is released as it is; one by which people could be found is rounded when all of the draft is known."""
     if not profile.numeric:
         return None
-    if profile.alone >= TELLING or profile.missing:
-        why = _alone(profile) if profile.alone >= TELLING else "some records have none"
-        told = 'round it and give it the role "weight", make it a quasi-identifier if it is body weight, or drop it'
-        return Guess(Role.DECIDE, f"{named}; {told}: {why}")
+    if profile.missing:
+        return Guess(Role.DECIDE, f"{named}, but some records have none: {WEIGHT_CHOICES}")
     return Guess(Role.WEIGHT, f"{named}, which is used to estimate risks for the population")
 
 
@@ -158,7 +158,7 @@ def _key(profile: ColumnProfile) -> Guess[Role] | None:
         return Guess(Role.IDENTIFIER, "its name suggests a key, and almost no two records share a value")
     if means_key(profile.name) and profile.unique >= _OF_PEOPLE and profile.distinct >= ENOUGH:
         return Guess(Role.IDENTIFIER, "its name suggests a key for people or households with several records each")
-    if profile.unique == 1 and profile.distinct >= max(ENOUGH, _MOSTLY * profile.records):
+    if profile.unique == 1 and profile.distinct >= max(ENOUGH, _MOSTLY * profile.records) and not profile.dated:
         return Guess(Role.IDENTIFIER, "no two records have the same value", known=False)
     return None
 

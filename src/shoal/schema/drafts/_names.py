@@ -66,6 +66,12 @@ _NAME_PARTS = word_set("first last given family middle maiden")
 _QUESTION = 8
 # so many names of a language are no accident
 _SEVERAL = 2
+#: what stands behind another word that is written together with it: `agegrp`, `racecode`
+_GROUPED = word_set(
+    "grp group groups cat category band bands bracket bucket bin range class code cd recode gruppe klasse"
+)
+#: letters of the words that a word may be made of
+_SHORTEST, _BESIDE_ANOTHER = 3, 4
 _FILLERS = word_set("of the de la del des du der van di 1 2 y et e")
 _KOREAN_PEOPLE = tuple(map(_without_accents, ("환자", "고객", "회원", "학생", "직원")))
 _NUMBERED = tuple(map(_without_accents, ("番号", "编号", "編號", "번호")))
@@ -139,7 +145,30 @@ def topic(name: str, *, text: bool = True, many: bool = True, languages: frozens
     if many and "name" in found and found & _NAME_PARTS:
         return next(each for each in _table(None) if each.key == "person-name")
     known = None if len(parts) > _QUESTION else first(languages, naming=False)
+    if known is None and len(parts) <= _QUESTION:
+        compounds = filter(None, (_compound(word, languages) for word in parts))
+        known = next((each for each in compounds if (text or not each.text) and (many or not each.many)), None)
     return known or first(None, naming=True)
+
+
+@functools.cache
+def _compound(word: str, languages: frozenset[str] | None) -> Topic | None:
+    """Return what a word is about that is two words written together: `agegrp`, `raceethnicity`.
+
+    All of it must be known words, of the same topic or a group and its topic: a word inside of another decides nothing.
+    """
+
+    def about(part: str) -> Topic | None:
+        return next((each for each in _table(languages) if not each.alone and part in each.whole), None)
+
+    for cut in range(_SHORTEST, len(word) - 1):
+        start, end = about(word[:cut]), word[cut:]
+        if start is None or start.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            continue
+        same = min(cut, len(end)) >= _BESIDE_ANOTHER and about(end) == start
+        if end in _GROUPED or same:
+            return start
+    return None
 
 
 def languages_of(names: Iterable[str]) -> frozenset[str] | None:
