@@ -16,6 +16,7 @@ from shoal.errors import ParameterError, RequirementError, ShoalError
 from shoal.exact import Number
 from shoal.folder import REPORT, SUMMARY, ReleaseFolder
 from shoal.guarantees import CERTIFICATE, Certificate, Event, File, Guarantee, certify
+from shoal.mechanisms import RandomSource
 from shoal.methods import Progress
 from shoal.methods.base import Watch
 from shoal.methods.nested import (
@@ -147,6 +148,7 @@ def anonymize_dataset(
     method: RecodeItems | None = None,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
+    source_of_randomness: RandomSource | None = None,
 ) -> DatasetRelease:
     """Turn a data set of several tables into a release in which everybody hides among k persons.
 
@@ -166,6 +168,8 @@ def anonymize_dataset(
         How; see :class:`RecodeItems`.
     progress, cancelled
         As in :meth:`shoal.Plan.run`.
+    source_of_randomness
+        Where random numbers come from, if the plan asks for any; by default the operating system's generator.
     """
     described = plan.schema if plan is not None else schema
     data = source if isinstance(source, Dataset) else datasets.read_dataset(source, described)
@@ -187,4 +191,4 @@ def anonymize_dataset(
     policy = in_force()
     if policy is not None and (problems := policy_problems(plan, policy)):
         raise RequirementError(problems)
-    return DatasetRelease(result=recode_dataset(data, plan, Watch(progress, cancelled)))
+    return DatasetRelease(result=recode_dataset(data, plan, Watch(progress, cancelled), source_of_randomness))

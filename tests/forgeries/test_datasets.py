@@ -125,7 +125,7 @@ def _refit(folder: Path, changed: Tables | None = None, edit: Callable[[dict[str
 
 def _ordered(folder: Path, content: Tables, parents: dict[str, Any]) -> Tables:
     plan = DatasetPlan.load(folder / "plan.toml")
-    rows = {table.name: content[table.name].select(list(table.released)) for table in plan.schema}
+    rows = {name: content[name].select(list(plan.schema.shown_columns(name))) for name in content}
     return order_tables(plan.schema, rows, parents)
 
 
@@ -274,7 +274,7 @@ def more_items_planned(folder: Path) -> None:
         kind = shoal.KnownItems(k=K, m=5)
         content["promises"][0] |= {
             "parameters": kind.parameters(),
-            "statement": kind.statement(),
+            "statement": kind.statement_for(DatasetPlan.load(path).schema),
             "assumptions": list(kind.assumptions()),
         }
 

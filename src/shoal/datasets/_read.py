@@ -18,7 +18,7 @@ from shoal.datasets._schema import DatasetSchema, TableSchema
 from shoal.datasets._toml import load
 from shoal.errors import DataError, Problems, SchemaError, counted, quoted
 from shoal.kernels import Integers
-from shoal.schema import Attribute, Role, Schema
+from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.schema.rules import text
 from shoal.tables import Table
 
@@ -49,6 +49,11 @@ class Dataset:
     def items(self) -> int:
         """The number of rows of all other tables."""
         return sum(len(self.rows[table.name]) for table in self.schema.items)
+
+    def count_below(self, name: str) -> Integers:
+        """Return how many rows of a table belong to every row of its parent."""
+        above = len(self.rows[self.schema[name].parent or ""])
+        return np.bincount(self.parents[name], minlength=above).astype(np.int64)
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {len(rows):,}" for name, rows in self.rows.items())
@@ -194,7 +199,14 @@ def _typed(raw: Table, table: TableSchema, lists: list[str]) -> tuple[pa.Table, 
             problems.add(f'column `{name}` is not described; `role = "drop"` leaves it out')
     problems.raise_as(SchemaError)
     keys = tuple(Attribute(name=name, role=Role.IDENTIFIER) for name in table.keys)
-    described = replace(table.columns, attributes=(*table.columns.attributes, *keys))
+    # days are counted from dates, which the source holds
+    columns = [
+        Attribute(name=each.name, role=each.role, kind=Kind.DATE, missing=each.missing)
+        if each.name in table.days_since_first
+        else each
+        for each in table.columns
+    ]
+    described = replace(table.columns, attributes=(*columns, *keys))
     records = tables.in_order(raw.select(*described.names).with_schema(described))
     found = {name: text(records[name].combine_chunks()) for name in table.keys}
     return records.select(list(table.columns.names)), found, tuple(raw.notes)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shoal.errors import Problems, SchemaError, quoted
-from shoal.schema import Missing, Role, Schema
+from shoal.schema import Kind, Missing, Role, Schema
 
 #: a name that is a file name everywhere, and no other file of a release
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 #: tables from the persons down to the deepest items
 DEEPEST = 6
+#: days by which dates may be shifted
+MOST_DAYS = 3650
 _ROLES = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE, Role.DROP, Role.DECIDE)
 
 
@@ -37,6 +39,13 @@ class TableSchema:
         The column of the parent whose cells are lists: every entry is a row of this table, which has one column.
     separator
         What stands between the entries of such a cell; without it cells are lists already, or arrays of JSON.
+    at_most
+        The most rows that may belong to a row of the parent; of more, as many are drawn at random and the others are
+        left out.
+    size
+        A column that the parent gets: how many rows of this table belong to each of its rows. Others may know it.
+    days_since_first
+        Columns of dates that become days since the first of all such dates of the same person.
     """
 
     name: str
@@ -46,6 +55,9 @@ class TableSchema:
     parent_key: str | None = None
     list_column: str | None = None
     separator: str | None = None
+    at_most: int | None = None
+    size: str | None = None
+    days_since_first: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -78,6 +90,8 @@ class DatasetSchema:
         The tables, in any order; they are put into this one.
     guessed
         True where a draft wrote it and nobody confirmed it.
+    shift_dates
+        The most days by which the dates of a person are shifted, all of them together by one secret number.
 
     Raises
     ------
@@ -87,6 +101,7 @@ class DatasetSchema:
 
     tables: tuple[TableSchema, ...]
     guessed: bool = False
+    shift_dates: int | None = None
     folder: Path = field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +112,8 @@ class DatasetSchema:
         self._check_parents(problems)
         for table in self.tables:
             self._check_table(table, problems)
+        if self.shift_dates is not None and not 1 <= self.shift_dates <= MOST_DAYS:
+            problems.add(f"`shift_dates` must be a whole number of days from 1 to {MOST_DAYS:,}")
         problems.raise_as(SchemaError)
         object.__setattr__(self, "tables", tuple(self._ordered()))
 
@@ -135,6 +152,19 @@ class DatasetSchema:
         own = [self[name].released_key] if self.below(name) or self[name].parent is None else []
         above = self.parent_column(name)
         return (*own, *([] if above is None else [above]))
+
+    def size_columns(self, name: str) -> dict[str, str]:
+        """Return the columns of a table that say how many rows belong to a row, each with the table of these rows."""
+        return {table.size: table.name for table in self.below(name) if table.size is not None}
+
+    def shown_columns(self, name: str) -> tuple[str, ...]:
+        """Return all columns of a released table but for keys."""
+        return (*self[name].released, *self.size_columns(name))
+
+    @property
+    def shows_places(self) -> bool:
+        """Whether a release shows which rows of a person are missing, so that only persons can be left out."""
+        return any(table.size is not None or table.days_since_first for table in self.tables)
 
     def depth(self, name: str) -> int:
         """Return how many tables lie above a table."""
@@ -187,8 +217,27 @@ class DatasetSchema:
         for name in {*table.keys, table.released_key}:
             if name in table.columns:
                 problems.add(f"{subject}: column `{name}` is a key, and keys are not described under `columns`")
+        self._check_items(table, problems)
         for attribute in table.columns:
             self._check_column(f"{subject}, column `{attribute.name}`", attribute, problems)
+
+    def _check_items(self, table: TableSchema, problems: Problems) -> None:
+        """Check what is asked for of rows that belong to others."""
+        subject = f"table `{table.name}`"
+        if table.parent is None and (table.at_most is not None or table.size is not None):
+            problems.add(f"{subject}: the table of the persons has neither `at_most` nor `size`")
+        if table.at_most is not None and table.at_most < 1:
+            problems.add(f"{subject}: `at_most` must be at least 1")
+        if table.at_most is not None and any(each.days_since_first for each in self.tables):
+            problems.add(f"{subject}: `at_most` may leave out first rows, and days are counted from these; drop one")
+        if table.size is not None and table.parent in {each.name for each in self.tables}:
+            above = next(each for each in self.tables if each.name == table.parent)
+            sizes = [each.size for each in self.tables if each.parent == table.parent]
+            if table.size in (*above.columns.names, *above.keys, above.released_key) or sizes.count(table.size) > 1:
+                problems.add(f"{subject}: `{above.name}` has a column `{table.size}` already; give `size` another name")
+        for name in table.days_since_first:
+            if name not in table.columns or table.columns[name].kind is not Kind.NUMERIC:
+                problems.add(f'{subject}: `{name}` becomes days; describe it as a column with kind = "numeric"')
 
     def _check_list(self, table: TableSchema, problems: Problems) -> None:
         subject = f"table `{table.name}`"

@@ -29,7 +29,8 @@ from shoal.errors import Problems, SchemaError
 from shoal.schema import Schema
 
 VERSION = 1
-_TEXTS = ("key", "parent", "parent_key", "list", "separator")
+_TEXTS = ("key", "parent", "parent_key", "list", "separator", "size")
+_KEYS = (*_TEXTS, "at_most", "days_since_first", "columns")
 _HEADER = re.compile(r"^(\[\[?)columns\.", re.MULTILINE)
 
 
@@ -64,11 +65,14 @@ def from_document(document: Mapping[str, Any], folder: str | Path = ".") -> Data
     """Read the schema of a data set from a parsed document, which other files may hold as a part."""
     problems = Problems()
     for key in document:
-        if key not in ("shoal", "guessed", "tables"):
-            problems.add(f"the schema: unknown key `{key}`; the valid keys are shoal, guessed, tables")
+        if key not in ("shoal", "guessed", "shift_dates", "tables"):
+            problems.add(f"the schema: unknown key `{key}`; the valid keys are shoal, guessed, shift_dates, tables")
     if document.get("shoal", VERSION) != VERSION:
         problems.add(f"the schema: `shoal`, the version of the format, must be {VERSION}")
     guessed, entries = document.get("guessed", False), document.get("tables")
+    shifted = document.get("shift_dates")
+    if shifted is not None and (isinstance(shifted, bool) or not isinstance(shifted, int)):
+        problems.add("the schema: `shift_dates` must be a whole number of days")
     if not isinstance(guessed, bool):
         problems.add("the schema: `guessed` must be true or false")
     if not isinstance(entries, dict) or not entries:
@@ -78,7 +82,10 @@ def from_document(document: Mapping[str, Any], folder: str | Path = ".") -> Data
     read = [_table(name, entry, named, Path(folder), problems) for name, entry in entries.items()]
     problems.raise_as(SchemaError)
     return DatasetSchema(
-        tables=tuple(table for table in read if table is not None), guessed=guessed, folder=Path(folder)
+        tables=tuple(table for table in read if table is not None),
+        guessed=guessed,
+        shift_dates=shifted,
+        folder=Path(folder),
     )
 
 
@@ -91,16 +98,23 @@ def _table(
         return None
     good = True
     for key in entry:
-        if key not in (*_TEXTS, "columns"):
-            problems.add(f"{subject}: unknown key `{key}`; the valid keys are {', '.join((*_TEXTS, 'columns'))}")
+        if key not in _KEYS:
+            problems.add(f"{subject}: unknown key `{key}`; the valid keys are {', '.join(_KEYS)}")
             good = False
     if isinstance(entry.get("parent"), list):
         problems.add(f"{subject}: it has several parents, and a row belongs to one row; keep the nearest one")
         good = False
     for key in _TEXTS:
-        if not isinstance(entry.get(key, ""), str | list):
+        if not isinstance(entry.get(key, ""), str if key != "parent" else str | list):
             problems.add(f"{subject}: `{key}` must be text")
             good = False
+    at_most, dates = entry.get("at_most"), entry.get("days_since_first", [])
+    if at_most is not None and (isinstance(at_most, bool) or not isinstance(at_most, int)):
+        problems.add(f"{subject}: `at_most` must be a whole number")
+        good = False
+    if not isinstance(dates, list) or not all(isinstance(name, str) for name in dates):
+        problems.add(f"{subject}: `days_since_first` must be a list of columns")
+        good = False
     columns = _columns(subject, entry.get("columns", {}), folder, problems)
     if not good or columns is None:
         return None
@@ -114,6 +128,9 @@ def _table(
         parent_key=entry.get("parent_key", above if isinstance(above, str) else None),
         list_column=entry.get("list"),
         separator=entry.get("separator"),
+        at_most=at_most,
+        size=entry.get("size"),
+        days_since_first=tuple(dates),
     )
 
 
@@ -137,6 +154,8 @@ def dumps(described: DatasetSchema, *, comments: Mapping[tuple[str, str], str] |
     lines = [f"shoal = {VERSION}"]
     if described.guessed:
         lines.append("guessed = true  # remove this line when you have confirmed keys, parents and roles")
+    if described.shift_dates is not None:
+        lines.append(f"shift_dates = {described.shift_dates}")
     for table in described:
         lines += ["", *_comment(notes.get((table.name, ""))), f"[tables.{table.name}]"]
         said = {
@@ -145,6 +164,9 @@ def dumps(described: DatasetSchema, *, comments: Mapping[tuple[str, str], str] |
             "parent_key": table.parent_key,
             "list": table.list_column,
             "separator": table.separator,
+            "at_most": table.at_most,
+            "size": table.size,
+            "days_since_first": [*table.days_since_first] or None,
         }
         lines += [f"{key} = {schema.toml_value(value)}" for key, value in said.items() if value is not None]
         about = {name: (text,) for (of, name), text in notes.items() if of == table.name and name}

@@ -11,13 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import datasets
+from shoal.datasets import TableSchema
 from shoal.errors import ShoalError, counted, quoted, says_nothing
 from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
-from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, PromiseKind, mismatch, run_check
+from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, PromiseKind, mismatch, randomness, run_check
 from shoal.hierarchies import TOP, label_levels
 from shoal.kernels import Mask
 from shoal.methods.nested import (
     DatasetPlan,
+    DatesShifted,
+    ItemsBounded,
     ItemsGeneralized,
     ItemsSuppressed,
     SecretAmongKnownItems,
@@ -163,9 +166,12 @@ class DatasetEvidence:
         said = self.certificate
         if said.budget is not None or said.account is not None or said.rehearsal is not None or said.measures:
             return False, "the certificate states a budget, an account, a rehearsal or measures"
-        if said.randomness != NO_RANDOMNESS:
+        draws = any(step.draws for step in self.steps)
+        if not draws and said.randomness != NO_RANDOMNESS:
             return False, "random numbers are said to have been drawn, and no step draws any"
-        return True, "no budget, no account, no rehearsal, no measures, no random numbers"
+        if draws and said.randomness not in [randomness(cryptographic=each) for each in (True, False)]:
+            return False, "steps draw random numbers, and the certificate does not say where these came from"
+        return True, "no budget, no account, no rehearsal, no measures, and random numbers only where a step draws"
 
     def check_policy(self) -> Decision:
         """Compare with the policy of this office, if one is in force here."""
@@ -181,10 +187,26 @@ class DatasetEvidence:
         if problem is not None:
             return False, problem
         (suppressed,) = (step for step in self.steps if isinstance(step, ItemsSuppressed))
+        for step in self.steps:
+            bounded = step.left_out if isinstance(step, ItemsBounded) else ()
+            if bounded and [a - b for a, b in zip(step.of, bounded, strict=True)] != [*suppressed.of]:  # type: ignore[attr-defined]
+                return False, "the rows that were left out at random do not add up"
+            if isinstance(step, DatesShifted) and {*step.columns} != {*self._dates()}:
+                return False, "not all columns with dates are said to have been shifted"
         left = [of - rows for rows, of in zip(suppressed.rows, suppressed.of, strict=True)]
         if left != [len(rows) for rows in self.tables.values()]:
             return False, "the rows that were left out do not add up"
         return True, f"{len(self.steps)} steps, each with a matching description"
+
+    def _dates(self) -> list[str]:
+        """Return the released columns that hold dates, and those whose dates became labels."""
+        found = []
+        for table in self.plan.schema:
+            for name in table.released:
+                temporal = pa.types.is_temporal(self.tables[table.name].schema.field(name).type)
+                if temporal or table.columns[name].kind is Kind.DATE:
+                    found.append(f"{table.name}.{name}")
+        return found
 
     def check_keys(self) -> Decision:
         """Look whether keys are 1, 2, ... and every row belongs to a row of its parent."""
@@ -199,12 +221,30 @@ class DatasetEvidence:
                         return False, f"a row of `{table.name}` belongs to no row of `{table.parent}`"
                 elif not np.array_equal(values, np.arange(1, len(values) + 1)):
                     return False, f"the keys of `{table.name}` are not the places of its rows"
+        for table in schema:
+            problem = self._check_numbers(table)
+            if problem is not None:
+                return False, problem
         return True, "places of rows; every row belongs to a row of its parent"
+
+    def _check_numbers(self, table: TableSchema) -> str | None:
+        """Say what is wrong with the numbers of rows that belong to a row; None where nothing is."""
+        schema, rows = self.plan.schema, self.tables[table.name]
+        for name, below in schema.size_columns(table.name).items():
+            if rows.schema.field(name).type != pa.int64() or rows[name].null_count:
+                return f"`{table.name}.{name}` does not hold whole numbers"
+            owners = self.tables[below][schema.parent_column(below) or ""].to_numpy()
+            if not np.array_equal(np.bincount(owners, minlength=len(rows) + 1)[1:], rows[name].to_numpy()):
+                return f"`{table.name}.{name}` is not how many rows of `{below}` there are"
+        owners = rows[schema.parent_column(table.name) or ""].to_numpy() if table.at_most is not None else []
+        if table.at_most is not None and np.bincount(owners).max(initial=0) > table.at_most:
+            return f"more than {table.at_most:,} rows of `{table.name}` belong to one row"
+        return None
 
     def check_order(self) -> Decision:
         """Put the content into order again, and compare."""
         schema = self.plan.schema
-        content = {table.name: self.tables[table.name].select(list(table.released)) for table in schema}
+        content = {name: rows.select(list(schema.shown_columns(name))) for name, rows in self.tables.items()}
         parents = {
             table.name: self.tables[table.name][schema.parent_column(table.name) or ""].to_numpy().astype(np.int64) - 1
             for table in schema.items
@@ -251,6 +291,11 @@ class DatasetEvidence:
                 codes = rows[name].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
                 pairs = labels * (int(codes.max(initial=0)) + 1) + codes
                 labels = np.unique(pairs, return_inverse=True)[1].ravel()
+            for below in schema.size_columns(table.name).values():
+                counts = np.bincount(
+                    self.tables[below][schema.parent_column(below) or ""].to_numpy() - 1, minlength=len(rows)
+                )
+                labels = np.unique(labels * (int(counts.max(initial=0)) + 1) + counts, return_inverse=True)[1].ravel()
             above = schema.parent_column(table.name)
             owners = np.zeros(0, dtype=np.int64) if above is None else rows[above].to_numpy() - 1
             found[table.name] = LinkedTable(labels=labels, parent=table.parent, owners=owners)
@@ -287,7 +332,7 @@ class DatasetEvidence:
         checks = []
         for kind, entry in zip(asked, said, strict=True):
             name = f"{kind.name} {', '.join(f'{key} = {value}' for key, value in _shown(kind.parameters()).items())}"
-            same, detail = entry.compare(promise_of(kind))
+            same, detail = entry.compare(promise_of(kind, self.plan.schema))
             if not same:
                 checks.append(Check(subject=name, passed=False, detail=detail))
                 continue
@@ -363,10 +408,11 @@ def _fits(attribute: Attribute, values: pa.ChunkedArray) -> bool:
 
 def _on_trust(plan: DatasetPlan) -> list[Check]:
     """Return what a reader must believe, given that all else was checked."""
+    sizes = [f"{table.name}.{name}" for table in plan.schema for name in plan.schema.size_columns(table.name)]
     found = {
         "rows": "that they were made from the publisher's tables by this plan",
         "rows left out": "their number",
         "persons": f"that every row of `{plan.schema.root.name}` is another person, and that links are the true ones",
-        "roles": f"that these are all columns that somebody may know of others: {quoted(plan.known)}",
+        "roles": f"that these are all columns that somebody may know of others: {quoted((*plan.known, *sizes))}",
     }
     return [Check(subject=name, passed=True, detail=what, shown=False) for name, what in found.items()]

@@ -25,6 +25,9 @@ from ._risk import ItemRisk as ItemRisk
 from ._risk import risk_by_items as risk_by_items
 from ._search import FoundRecoding as FoundRecoding
 from ._steps import NESTED_STEPS as NESTED_STEPS
+from ._steps import DatesShifted as DatesShifted
+from ._steps import DaysCounted as DaysCounted
+from ._steps import ItemsBounded as ItemsBounded
 from ._steps import ItemsGeneralized as ItemsGeneralized
 from ._steps import ItemsSuppressed as ItemsSuppressed
 from ._steps import KeysReplaced as KeysReplaced

@@ -24,7 +24,11 @@ def dataset_columns(plan: DatasetPlan, rows: Mapping[str, int]) -> tuple[Data, .
             Column(name=name, role=Role.IDENTIFIER, kind=Kind.NUMERIC) for name in plan.schema.key_columns(table.name)
         )
         columns = tuple(column(table.columns[name]) for name in table.released)
-        found.append(Data(file=f"{table.name}.parquet", records=rows[table.name], columns=(*keys, *columns)))
+        sizes = tuple(
+            Column(name=name, role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
+            for name in plan.schema.size_columns(table.name)
+        )
+        found.append(Data(file=f"{table.name}.parquet", records=rows[table.name], columns=(*keys, *columns, *sizes)))
     return tuple(found)
 
 
@@ -49,7 +53,7 @@ def forest_of_release(described: DatasetSchema, released: Mapping[str, pa.Table]
         offsets[table.name] = items
         persons.append(owners[table.name])
         parents.append(above + offsets[table.parent] if table.parent in offsets else np.full(len(above), -1, np.int64))
-        codes = _codes(table, released[table.name])
+        codes = _codes(described, table, released[table.name])
         labels.append(codes + used)
         items, used = items + len(above), used + int(codes.max(initial=-1)) + 1
     none = [np.zeros(0, dtype=np.int64)]
@@ -59,16 +63,16 @@ def forest_of_release(described: DatasetSchema, released: Mapping[str, pa.Table]
     place = np.empty(len(order) + 1, dtype=np.int64)
     place[order], place[-1] = np.arange(len(order)), -1
     return Forest(
-        classes=_codes(described.root, released[described.root.name]),
+        classes=_codes(described, described.root, released[described.root.name]),
         persons=person[order],
         parents=place[parent[order]],
         labels=label[order],
     )
 
 
-def _codes(table: TableSchema, rows: pa.Table) -> Integers:
+def _codes(described: DatasetSchema, table: TableSchema, rows: pa.Table) -> Integers:
     codes = np.zeros(len(rows), dtype=np.int64)
-    for name in table.known:
+    for name in (*table.known, *described.size_columns(table.name)):
         values = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         codes = dense_pairs(codes, values.indices.to_numpy().astype(np.int64))[0]
     return codes

@@ -95,6 +95,8 @@ class EncodedDataset:
         for column, level in zip(self.columns, levels, strict=True):
             if column.table == table:
                 codes = dense_pairs(codes, column.hierarchy.codes[level][column.leaves].astype(np.int64))[0]
+        for below in self.dataset.schema.size_columns(table).values():
+            codes = dense_pairs(codes, self.dataset.count_below(below))[0]
         return codes
 
 

@@ -13,11 +13,19 @@ from shoal.datasets import DatasetSchema
 from shoal.errors import InputError, ParameterError, PlanError, Problems, quoted
 from shoal.exact import Arguments, Checked, Number, expecting, fraction, plain
 from shoal.guarantees import Dropped, ExpectedStep, exactly, once
+from shoal.methods.nested._prepare import bounded_tables, day_columns
 from shoal.methods.nested._promises import KnownItems, SecretAmongKnownItems
-from shoal.methods.nested._steps import ItemsGeneralized, ItemsSuppressed, KeysReplaced
+from shoal.methods.nested._steps import (
+    DatesShifted,
+    DaysCounted,
+    ItemsBounded,
+    ItemsGeneralized,
+    ItemsSuppressed,
+    KeysReplaced,
+)
 from shoal.plan import About
 from shoal.policy import Policy
-from shoal.schema import Role
+from shoal.schema import Kind, Role
 
 VERSION = 1
 _SUPPRESSED = ("items", "persons")
@@ -35,6 +43,7 @@ class RecodeItems(Checked):
         Work after which the search makes do with the best that it has, in units of about a second; counted, not timed.
     suppress
         ``items``: single rows, and persons where that does not do; ``persons``: only persons with all their rows.
+        Where a release shows how many rows there are, or days since the first one, it is always ``persons``.
     """
 
     suppression_limit: Number = field(default=0.05, metadata=expecting("[0, 1]"))
@@ -77,6 +86,8 @@ class DatasetPlan:
 
     def __post_init__(self) -> None:
         problems = Problems()
+        if self.schema.shows_places and self.method.suppress != "persons":
+            object.__setattr__(self, "method", replace(self.method, suppress="persons"))
         columns = {f"{table.name}.{each.name}": each for table in self.schema for each in table.columns}
         for name, each in columns.items():
             if each.role is Role.DECIDE:
@@ -118,7 +129,8 @@ class DatasetPlan:
     def files(self) -> dict[str, tuple[str, ...]]:
         """The columns of every released table, by its file: keys first."""
         return {
-            f"{table.name}.parquet": (*self.schema.key_columns(table.name), *table.released) for table in self.schema
+            f"{table.name}.parquet": (*self.schema.key_columns(table.name), *self.schema.shown_columns(table.name))
+            for table in self.schema
         }
 
     def expected_steps(self) -> list[ExpectedStep]:
@@ -126,11 +138,30 @@ class DatasetPlan:
         names = tuple(table.name for table in self.schema)
         limit = fraction(self.method.suppression_limit)
 
+        columns = [f"{table.name}.{name}" for table in self.schema for name in table.released]
+        removed = [name for step in self.dropped for name in step.columns]
+
         def within_limit(step: ItemsSuppressed) -> bool:
             return step.rows[0] <= limit * step.of[0] and sum(step.rows[1:]) <= limit * sum(step.of[1:])
 
+        days, bounds = day_columns(self.schema), bounded_tables(self.schema)
+        dated = tuple(
+            f"{table.name}.{each.name}" for table in self.schema for each in table.columns if each.kind is Kind.DATE
+        )
+
+        def dates_of_tables(step: DatesShifted) -> bool:
+            # columns without a declared kind may hold dates as well
+            return {*dated} - {*removed} <= {*step.columns} <= {*columns}
+
         return [
             *exactly(*self.dropped),
+            *([once(DaysCounted, columns=days)] if days else []),
+            *([once(ItemsBounded, tables=tuple(bounds), at_most=tuple(bounds.values()))] if bounds else []),
+            *(
+                [once(DatesShifted, at_most=self.schema.shift_dates, allows=dates_of_tables)]
+                if self.schema.shift_dates is not None
+                else []
+            ),
             once(ItemsGeneralized, columns=self.known),
             once(ItemsSuppressed, tables=names, allows=within_limit),
             *exactly(KeysReplaced(tables=names)),
@@ -138,7 +169,9 @@ class DatasetPlan:
 
     def dumps(self) -> str:
         """Return the text of a plan file."""
-        lines = [f"shoal = {VERSION}"]
+        # keys without a table come first, before the first table
+        first, _, rest = datasets.dumps(self.schema).partition("\n\n")
+        lines = [f"shoal = {VERSION}", *first.split("\n")[1:]]
         if self.about:
             lines += ["", "[release]", *_settings(self.about.words())]
         for promise in self.promises:
@@ -150,7 +183,7 @@ class DatasetPlan:
             "suppress": self.method.suppress,
         }
         lines += ["", "[method]", *_settings(settings)]
-        return "\n".join(lines) + "\n" + datasets.dumps(self.schema).partition("\n")[2]
+        return "\n".join(lines) + "\n\n" + rest
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> DatasetPlan:

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from shoal.datasets import DatasetSchema
+from shoal.errors import quoted
 from shoal.exact import WHOLE, Arguments, Number, fraction, within
 from shoal.guarantees import CLASSES, Check, Evidence, Promise, PromiseEntry, PromiseKind, Strength, Words
+from shoal.schema.rules import join_words
 
 #: the most items that an intruder may know: more are not practical to count
 MOST_KNOWN = 6
@@ -50,12 +53,22 @@ class KnownItems(PromiseKind):
             "who fit, or none."
         )
 
+    def statement_for(self, described: DatasetSchema) -> str:
+        """Say what is promised of the tables of a data set, by their names."""
+        known, items = _knowledge(described, self.m)
+        sizes = [table.name for table in described if table.size is not None]
+        others = [name for name in items if name not in sizes]
+        covered = [f"How many rows of {quoted(sizes)} somebody has is covered."] if sizes and self.m else []
+        if others and self.m:
+            covered.append(f"How many rows of {quoted(others)} there are, and which are missing, is not covered.")
+        return " ".join([f"Whoever knows {known} finds at least {self.k} persons who fit, or none.", *covered])
+
     def assumptions(self) -> tuple[str, ...]:
         return (
             "Others know at most what is listed as known: the released columns with the role quasi-identifier, of the "
             f"person and of at most {self.m} items below it; the rows above a known item are known as well.",
-            "Not covered: how many items somebody has, that an item is missing, the position of an item, and what is "
-            "known of several persons at once.",
+            "Not covered: how many items somebody has, unless that is a known column; that an item is missing, the "
+            "position of an item, and what is known of several persons at once.",
             "Not covered: columns that are released as they are, where others know them.",
             "Everyone who fits may have the same sensitive value, unless another promise says otherwise.",
         )
@@ -115,6 +128,14 @@ class SecretAmongKnownItems(PromiseKind):
             f"`{self.column}`."
         )
 
+    def statement_for(self, described: DatasetSchema) -> str:
+        """Say what is promised of the tables of a data set, by their names."""
+        known, _ = _knowledge(described, self.m)
+        return (
+            f"Whoever knows {known} does not learn with more than {float(self.certainty):g} certainty that this person "
+            f"has the value that is named for `{self.column}`."
+        )
+
     def assumptions(self) -> tuple[str, ...]:
         return (
             "Certainty is the share of those released persons who fit; rows that were left out are not counted.",
@@ -128,13 +149,32 @@ class SecretAmongKnownItems(PromiseKind):
         return []
 
 
-def promise_of(kind: PromiseKind) -> Promise:
-    """Return what a certificate says of a promise about persons."""
+def _knowledge(described: DatasetSchema, most: int) -> tuple[str, list[str]]:
+    """Return what somebody knows of a person, and the tables of known rows."""
+    own = [*described.root.known, *described.size_columns(described.root.name)]
+    person = f"{join_words(f'`{name}`' for name in own)} of" if own else "of"
+    known = f"{person} somebody in `{described.root.name}`" if own else f"that somebody is in `{described.root.name}`"
+    if not most:
+        return known, []
+    tables = []
+    for table in described.items:
+        names = [*table.known, *described.size_columns(table.name)]
+        tables.append(f"`{table.name}` ({join_words(f'`{name}`' for name in names) if names else 'that there is one'})")
+    rows = "1 row" if most == 1 else f"{most} rows"
+    return (
+        f"{known}, and up to {rows} of {join_words(tables)} that belong to this person, with the rows that these "
+        "belong to,",
+        [table.name for table in described.items],
+    )
+
+
+def promise_of(kind: KnownItems | SecretAmongKnownItems, described: DatasetSchema) -> Promise:
+    """Return what a certificate says of a promise about the persons of a data set."""
     return Promise(
         model=kind.name,
         parameters=kind.parameters(),
         strength=Strength.SYNTACTIC,
-        statement=kind.statement(),
+        statement=kind.statement_for(described),
         assumptions=kind.assumptions(),
         unit="person",
     )

@@ -11,11 +11,13 @@ import pyarrow as pa
 from shoal.datasets import Dataset, DatasetSchema
 from shoal.errors import RequirementError
 from shoal.exact import fraction
-from shoal.guarantees import Event, Guarantee
+from shoal.guarantees import NO_RANDOMNESS, Event, Guarantee, randomness
 from shoal.kernels import Integers
+from shoal.mechanisms import ObservedSource, RandomSource, SystemSource
 from shoal.methods.base import Watch
 from shoal.methods.nested._encode import EncodedDataset, encode_dataset
 from shoal.methods.nested._plan import DatasetPlan
+from shoal.methods.nested._prepare import prepare
 from shoal.methods.nested._promises import promise_of
 from shoal.methods.nested._ranks import rank_rows, rank_with_rows_below
 from shoal.methods.nested._search import FoundRecoding, RecodingSearch
@@ -33,8 +35,12 @@ class DatasetResult:
     found: FoundRecoding
 
 
-def recode_dataset(dataset: Dataset, plan: DatasetPlan, watch: Watch | None = None) -> DatasetResult:
+def recode_dataset(
+    dataset: Dataset, plan: DatasetPlan, watch: Watch | None = None, source: RandomSource | None = None
+) -> DatasetResult:
     """Make a data set keep the promises of a plan.
+
+    Random numbers, where the plan asks for any, come from ``source``; by default the operating system's generator.
 
     Raises
     ------
@@ -44,6 +50,8 @@ def recode_dataset(dataset: Dataset, plan: DatasetPlan, watch: Watch | None = No
     watched: dict[str, list[str]] = {}
     for secret in plan.secrets:
         watched.setdefault(secret.column, []).append(secret.value)
+    observed = ObservedSource(source or SystemSource(), pay=None)
+    dataset, prepared = prepare(dataset, observed)
     encoded = encode_dataset(dataset, watched)
     certainty = min((secret.certainty for secret in plan.secrets), default=None)
     if dataset.persons < plan.promise.k:
@@ -67,6 +75,7 @@ def recode_dataset(dataset: Dataset, plan: DatasetPlan, watch: Watch | None = No
     kept = _kept_rows(encoded, found)
     steps: list[Event] = [
         *plan.dropped,
+        *prepared,
         ItemsGeneralized(
             columns=plan.known,
             levels=found.levels,
@@ -79,7 +88,11 @@ def recode_dataset(dataset: Dataset, plan: DatasetPlan, watch: Watch | None = No
         ),
         KeysReplaced(tables=tuple(dataset.rows)),
     ]
-    guarantee = Guarantee(promises=tuple(map(promise_of, plan.promises)), events=tuple(steps))
+    guarantee = Guarantee(
+        promises=tuple(promise_of(promise, plan.schema) for promise in plan.promises),
+        events=tuple(steps),
+        randomness=randomness(cryptographic=observed.cryptographic) if observed.drawn else NO_RANDOMNESS,
+    )
     tables = order_tables(dataset.schema, *_recoded(encoded, found, kept))
     return DatasetResult(plan=plan, tables=tables, guarantee=guarantee, found=found)
 
@@ -108,6 +121,8 @@ def _recoded(
             known = labels.get((table.name, name))
             values = content[name] if known is None else known[0].labels(known[1])
             columns[name] = values.take(places)
+        for name, below in encoded.dataset.schema.size_columns(table.name).items():
+            columns[name] = pa.array(encoded.dataset.count_below(below)[kept[table.name]])
         rows[table.name] = pa.table(columns) if columns else _without_columns(len(places))
         if table.parent is not None:
             above = encoded.dataset.parents[table.name][kept[table.name]]

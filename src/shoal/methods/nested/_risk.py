@@ -10,6 +10,7 @@ from shoal.datasets import Dataset
 from shoal.errors import ParameterError
 from shoal.methods.nested._encode import encode_dataset
 from shoal.methods.nested._patterns import least_support
+from shoal.methods.nested._prepare import count_days
 from shoal.methods.nested._promises import MOST_KNOWN
 
 
@@ -40,7 +41,7 @@ def risk_by_items(dataset: Dataset, most: int, k: int) -> tuple[ItemRisk, ...]:
     """
     if not 0 <= most <= MOST_KNOWN:
         raise ParameterError(f"the number of known items must be in [0, {MOST_KNOWN}]; got {most}.")
-    encoded = encode_dataset(dataset)
+    encoded = encode_dataset(count_days(dataset))
     forest = encoded.forest([0] * len(encoded.columns))
     least = np.full(forest.size, forest.size, dtype=np.int64)
     found = []

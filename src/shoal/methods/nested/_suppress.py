@@ -10,7 +10,14 @@ import numpy as np
 
 from shoal.kernels import Integers, Mask
 from shoal.methods.nested._forest import Forest
-from shoal.methods.nested._patterns import Choices, PatternSupport, choices_of, count_support, find_choices
+from shoal.methods.nested._patterns import (
+    Choices,
+    PatternSupport,
+    choices_of,
+    condense,
+    count_support,
+    find_choices,
+)
 
 
 class TooMuch(Exception):
@@ -65,7 +72,7 @@ class Suppression:
         return changed
 
     def _leave_out(self, size: int, wrong: Callable[[PatternSupport], Mask]) -> bool:
-        self.effort += choices_of(self.forest, size)
+        self.effort += choices_of(condense(self.forest, size).forest if size else self.forest, size)
         support = count_support(self.forest, size)
         removed = wrong(support)
         if not removed.any():

@@ -8,6 +8,7 @@ from shoal.schema._rule import place_of as place_of
 from shoal.schema._values import days as days
 from shoal.schema._values import encode_texts as encode_texts
 from shoal.schema._values import is_text as is_text
+from shoal.schema._values import join_words as join_words
 from shoal.schema._values import numbers as numbers
 from shoal.schema._values import plain as plain
 from shoal.schema._values import text as text
