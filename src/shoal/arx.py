@@ -283,8 +283,8 @@ class _Reader:
 
     def _model(self, written: str, kinds: Mapping[str, Kind]) -> Requirement | None:
         for pattern, name, parameters in _CRITERIA:
-            if found := re.fullmatch(pattern, written.strip()):
-                asked = parameters(found)
+            if match := re.fullmatch(pattern, written.strip()):
+                asked = parameters(match)
                 if asked.get("distance") == "ordered" and kinds.get(str(asked["attribute"])) is Kind.CATEGORICAL:
                     self._left.add(f"`{written.strip()}`: the order of that column is not known here; declare `values`")
                     return None

@@ -76,13 +76,13 @@ def rational(value: Number, name: str, owner: str | None = None) -> Fraction:
     >>> rational(0.1, "epsilon", "Laplace")
     Fraction(1, 10)
     """
-    found = _read(value)
-    if found is None:
+    number = _read(value)
+    if number is None:
         raise ParameterError(
             f"{_quote_parameter(name, owner)} must be a finite number; got {value!r}.",
             hint="use an int, a float, a Fraction, a Decimal, or a string such as '1e-6' or '1/3'",
         )
-    return found
+    return number
 
 
 def is_finite(value: object) -> bool:
@@ -388,9 +388,9 @@ def sign(quantity: Callable[[], arb], is_zero: Callable[[], bool] | None = None)
     bits = STARTING_BITS
     while True:
         with working_precision(bits):
-            found = quantity()
-            if found > 0 or found < 0:
-                return 1 if found > 0 else -1
+            ball = quantity()
+            if ball > 0 or ball < 0:
+                return 1 if ball > 0 else -1
         if bits == STARTING_BITS and is_zero is not None and is_zero():
             return 0
         bits *= 2
@@ -401,8 +401,8 @@ def enclosures(quantity: Callable[[], arb]) -> Iterator[tuple[Fraction, Fraction
     bits = STARTING_BITS
     while True:
         with working_precision(bits):
-            found = quantity()
-            bounds = _end(found.lower()), _end(found.upper())
+            ball = quantity()
+            bounds = _end(ball.lower()), _end(ball.upper())
         yield bounds
         bits *= 2
 
@@ -414,12 +414,12 @@ def round_up(value: arb) -> float:
         return math.inf
     bound = _end(upper)
     try:
-        found = float(bound)
+        rounded = float(bound)
     except OverflowError:
         return math.inf if bound > 0 else -sys.float_info.max
-    while math.isfinite(found) and min(Fraction(found), fraction(found)) < bound:
-        found = math.nextafter(found, math.inf)
-    return found
+    while math.isfinite(rounded) and min(Fraction(rounded), fraction(rounded)) < bound:
+        rounded = math.nextafter(rounded, math.inf)
+    return rounded
 
 
 def round_down(value: arb) -> float:

@@ -73,11 +73,11 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         schema = self.schema if isinstance(self.schema, Schema) else load(Path(self.schema))
         table = tables.read(X).with_schema(schema)
         method = Generalize(suppression_limit=0, effort=self.effort)
-        found = Plan(schema=schema, models=(KAnonymity(self.k),), method=method).run(table).search
-        if found is None or found.levels is None:
+        search = Plan(schema=schema, models=(KAnonymity(self.k),), method=method).run(table).search
+        if search is None or search.levels is None:
             raise ParameterError("no level per column was found.", hint="declare hierarchies in the schema")
         self.schema_ = schema
-        self.levels_ = dict(zip(found.recoding.attributes, found.levels, strict=True))
+        self.levels_ = dict(zip(search.recoding.attributes, search.levels, strict=True))
         self.hierarchies_ = {name: self._hierarchy(schema[name], table) for name in self.levels_}
         self.feature_names_in_ = np.asarray(table.columns, dtype=object)
         return self
@@ -99,10 +99,12 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in self.levels_:
             rows = rows.set_column(rows.column_names.index(name), name, self._labels(name, table, rows[name]))
         kept = [each.name for each in self.schema_ if each.role not in _REMOVED]
-        found = tables.for_analysis(rows.select(kept), self.schema_, bounds=self.bounds)
+        columns = tables.for_analysis(rows.select(kept), self.schema_, bounds=self.bounds)
         if self.bounds:
-            found = found.select([name for name in found.column_names if f"{name}_lower" not in found.column_names])
-        return _like(X, found)
+            columns = columns.select(
+                [name for name in columns.column_names if f"{name}_lower" not in columns.column_names]
+            )
+        return _like(X, columns)
 
     def get_feature_names_out(self, input_features: object = None) -> Any:
         """Return the names of the columns that ``transform`` keeps, unless ``bounds`` replaces some."""

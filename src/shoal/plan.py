@@ -332,25 +332,25 @@ class Plan:
         from shoal.methods import promises
 
         kept = self.method.capabilities.private_promise
-        found = [
+        problems = [
             f"`{model.title}` is kept by method `{methods.keeper(model.name).name}`, not by `{self.method.name}`"
             for model in self.models
             if not isinstance(model, Model) and model.name not in self.method.capabilities.promises_besides_models
         ]
-        found += self.method.problems(self.schema, self.class_models)
+        problems += self.method.problems(self.schema, self.class_models)
         if kept is None:
-            return found
+            return problems
         mine = [model for model in self.models if model.name == kept]
         if len(mine) != 1:
             title = promises.kind(kept).title
-            found.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
-        found += [problem for model in mine for problem in self.method.unfit(model, self.class_models)]
+            problems.append(f"method `{self.method.name}` keeps one promise `{title}`; the plan has {len(mine)}")
+        problems += [problem for model in mine for problem in self.method.unfit(model, self.class_models)]
         if not all(measure.name == "loss" for measure in self.weighted_measures):
-            found.append(
+            problems.append(
                 "measures other than `loss` compare the release with the input, which differential privacy does not "
                 "reveal"
             )
-        return found
+        return problems
 
     def dumps(self) -> str:
         """Return the text of a plan file."""

@@ -150,19 +150,19 @@ class Policy:
     ) -> list[str]:
         """Return what the policy does not allow of a release; without an epsilon it must hide everybody among k."""
         whose = f"the policy of {self.office}"
-        found = []
+        problems = []
         if names := self.forbidden(columns):
-            found.append(f"{whose} lets {quoted(names)} leave in no form")
+            problems.append(f"{whose} lets {quoted(names)} leave in no form")
         if epsilon is not None:
-            found += self.cost_problems(epsilon, delta)
+            problems += self.cost_problems(epsilon, delta)
         elif self.least_k is not None and k < self.least_k:
-            found.append(
+            problems.append(
                 f"{whose} asks for k = {self.least_k} at least; the plan promises {f'k = {k}' if k > 1 else 'no k'}"
             )
         allowed = self.may_accept.get(self.user, ())
         if names := [name for name in accepted if not _matches(name, allowed)]:
-            found.append(f"{whose} does not let {self.user or 'this user'} accept {quoted(names)}")
-        return found
+            problems.append(f"{whose} does not let {self.user or 'this user'} accept {quoted(names)}")
+        return problems
 
     def cost_problems(self, epsilon: Fraction, delta: Fraction) -> list[str]:
         """Return what the policy does not allow of a cost or budget of differential privacy."""
@@ -177,8 +177,8 @@ class Policy:
 
     def check_budget(self, epsilon: Fraction, delta: Fraction) -> None:
         """Refuse a budget beyond what the policy allows."""
-        if found := self.cost_problems(epsilon, delta):
-            raise RequirementError(found)
+        if problems := self.cost_problems(epsilon, delta):
+            raise RequirementError(problems)
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Refuse to let columns leave that may not."""

@@ -251,8 +251,8 @@ def _remove_abandoned(parent: Path) -> None:
     """Remove what killed processes of this user left in a folder, and say so."""
     with contextlib.suppress(OSError):
         with os.scandir(parent) as entries:  # paths of all that is in a full folder would take longer than the rest
-            found = [Path(entry.path) for entry in entries if _LEFT.fullmatch(entry.name)]
-        removed = [path for path in found if not _is_being_made(path) and _removed(path)]
+            paths = [Path(entry.path) for entry in entries if _LEFT.fullmatch(entry.name)]
+        removed = [path for path in paths if not _is_being_made(path) and _removed(path)]
         if removed:
             others = f" and {len(removed) - 1:,} more" if removed[1:] else ""
             runs = "runs that were" if removed[1:] else "a run that was"

@@ -291,7 +291,7 @@ class Comparison:
         return frontier_chart(self._dots(), *self._axes())
 
     def _dots(self) -> list[Dot]:
-        found = []
+        dots = []
         for point in comparable(self.points, self.risk, self.utility):
             risk, cost = values(point, self.risk, self.utility)
             dot = Dot(
@@ -303,8 +303,8 @@ class Comparison:
                 best=point.number in self.best,
                 chosen=point.number == self.recommended,
             )
-            found.append(dot)
-        return found
+            dots.append(dot)
+        return dots
 
     def _axes(self) -> tuple[Axis, Axis]:
         return (

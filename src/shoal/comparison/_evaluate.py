@@ -117,8 +117,8 @@ def _utility(pair: Pair, settings: Settings) -> dict[str, float | None]:
     distinguishable = None
     if settings.learn:
         with contextlib.suppress(MissingExtraError):
-            found = utility.propensity(pair, limit=_LEARN, shuffles=2, seed=settings.seed)
-            distinguishable = found.distinguishable
+            learned = utility.propensity(pair, limit=_LEARN, shuffles=2, seed=settings.seed)
+            distinguishable = learned.distinguishable
     return {
         "queries": utility.query_error(pair, seed=settings.seed).mean,
         "distributions": float(np.mean([each.total_variation for each in utility.distributions(pair)])),
@@ -135,7 +135,7 @@ def _prediction(plan: Plan, settings: Settings) -> float | None:
     if settings.target is None or settings.train is None or settings.test is None:
         return None
     train = tables.read(settings.train).with_schema(plan.schema, allow_empty=True)
-    found = utility.prediction(
+    prediction = utility.prediction(
         train,
         _in_memory(plan, plan.run(tables.read(settings.train))).table,
         tables.read(settings.test),
@@ -143,8 +143,8 @@ def _prediction(plan: Plan, settings: Settings) -> float | None:
         limit=_LEARN,
         seed=settings.seed,
     )
-    zero, best = found[0].zero, max(each.original for each in found)
-    return 1 - (max(each.released for each in found) - zero) / (best - zero) if best > zero else None
+    zero, best = prediction[0].zero, max(each.original for each in prediction)
+    return 1 - (max(each.released for each in prediction) - zero) / (best - zero) if best > zero else None
 
 
 #: rows that a joined table has at most, but for a few values of everybody: joining a class of 1,000 gives a million

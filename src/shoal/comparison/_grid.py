@@ -81,11 +81,11 @@ class Grid:
 
     def _of_method(self, name: str, schema: Schema) -> Iterator[Candidate]:
         private = _private_methods().get(name)
-        found = False
+        any_fits = False
         for wanted in self._private_promises(private) if private else self._class_promises(name):
-            found = True
+            any_fits = True
             yield _candidate(name, wanted, self._parameters(name), schema)
-        if not found:
+        if not any_fits:
             asked = "--epsilon" if private else "--k, --l or --t"
             yield Candidate(method=name, promises="", problem=f"it keeps none of the promises asked for; add {asked}")
 

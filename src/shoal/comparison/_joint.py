@@ -173,8 +173,8 @@ def _by_key(original: Table, rows: pa.Table, released: Table) -> Integers:
     )
     numbers = labels.combine_chunks().dictionary_encode().indices.to_numpy()
     places = pc.index_in(rows[keys[0]].cast(pa.string()), value_set=table[keys[0]].cast(pa.string()).combine_chunks())
-    found = places.combine_chunks().fill_null(-1).to_numpy()
-    return np.where(found >= 0, numbers[found], ABSENT)
+    positions = places.combine_chunks().fill_null(-1).to_numpy()
+    return np.where(positions >= 0, numbers[positions], ABSENT)
 
 
 def _schema(table: Table) -> Schema:

@@ -71,9 +71,9 @@ class Margins:
         """Return, for the values of a column at its lowest level, their codes at a higher one."""
         hierarchy, low = self.hierarchies[column], self.lows[column]
         leaves = np.arange(hierarchy.size, dtype=np.int32)
-        found = np.zeros(self.size(column), dtype=np.int64)
-        found[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
-        return found
+        lifted = np.zeros(self.size(column), dtype=np.int64)
+        lifted[hierarchy.generalize(leaves, low)] = hierarchy.generalize(leaves, level)
+        return lifted
 
     @property
     def whole(self) -> list[Margin]:
@@ -104,10 +104,10 @@ class Margins:
             key=lambda each: len(each.columns),
         )
         place = table.columns.index(column)
-        found = np.bincount(table.codes[:, place], weights=table.sizes, minlength=self.size(column))
+        counts = np.bincount(table.codes[:, place], weights=table.sizes, minlength=self.size(column))
         known = np.bincount(table.codes[:, place], minlength=self.size(column)) > 0
-        rest = max(self.records - float(found.sum()), 0.0)
-        found = np.maximum(found, LEAST)
+        rest = max(self.records - float(counts.sum()), 0.0)
+        counts = np.maximum(counts, LEAST)
         if not known.all():
-            found[~known] = max(rest / int((~known).sum()), LEAST)
-        return found.astype(np.float64)
+            counts[~known] = max(rest / int((~known).sum()), LEAST)
+        return counts.astype(np.float64)

@@ -72,8 +72,8 @@ class RakedPool:
     def replicates(self) -> Floats:
         """The weights that other noise of the same size would have given, one row each."""
         generator = np.random.default_rng(1)
-        found = np.empty((REPLICATES, len(self.weights)))
-        for row in found:
+        replicates = np.empty((REPLICATES, len(self.weights)))
+        for row in replicates:
             moved, of_all = [], 0.0
             for each in self.constraints:
                 fitted = np.bincount(each.parts, self.weights, minlength=len(each.targets))
@@ -84,7 +84,7 @@ class RakedPool:
                     noise[0] = of_all
                 moved.append(_Constraint(each.parts, fitted + noise, each.variances))
             row[:] = _fitted(self.weights, moved, self.multipliers, _AGAIN)[0]
-        return found
+        return replicates
 
 
 def raked(
@@ -133,20 +133,20 @@ def _fitted(
     weights: Floats, constraints: Sequence[_Constraint], multipliers: Sequence[Floats], rounds: int
 ) -> tuple[Floats, list[Floats]]:
     """Set the multipliers of one table after the other to their best, at most so many times."""
-    found = list(multipliers)
+    solved = list(multipliers)
     for _ in range(rounds):
         before = weights
         for place, each in enumerate(constraints):
             now = np.bincount(each.parts, weights, minlength=len(each.targets))
             there = now > 0
-            without = np.log(now[there]) - found[place][there]
+            without = np.log(now[there]) - solved[place][there]
             best = np.zeros(len(now))
             best[there] = _agreed(without, each.targets[there], _DIVERGENCE * each.variances[there]) - without
-            weights = weights * np.exp(np.where(there, best - found[place], 0.0))[each.parts]
-            found[place] = best
+            weights = weights * np.exp(np.where(there, best - solved[place], 0.0))[each.parts]
+            solved[place] = best
         if np.abs(weights - before).sum() <= _TOLERANCE * weights.sum():
             break
-    return weights, found
+    return weights, solved
 
 
 def _agreed(log_size: Floats, target: Floats, softness: Floats) -> Floats:
@@ -159,11 +159,11 @@ def _agreed(log_size: Floats, target: Floats, softness: Floats) -> Floats:
     wanted = np.maximum(target, 0.0)
     # u >= _LEAST_LOG, so e^u = target + softness (log_size - u) is at most the second of these
     largest = np.minimum(log_size, np.log(wanted + softness * np.maximum(log_size - _LEAST_LOG, 1.0)))
-    found: Floats = np.maximum(largest, np.log(np.maximum(wanted, 1e-300)))
+    agreed: Floats = np.maximum(largest, np.log(np.maximum(wanted, 1e-300)))
     for _ in range(30):
-        size = np.exp(found)
-        found = np.maximum(found - (size + softness * found - asked) / (size + softness), _LEAST_LOG)
-    return found
+        size = np.exp(agreed)
+        agreed = np.maximum(agreed - (size + softness * agreed - asked) / (size + softness), _LEAST_LOG)
+    return agreed
 
 
 def _constraint(margins: Margins, table: Margin, codes: Codes) -> _Constraint:
@@ -204,8 +204,8 @@ def _matched(rows: Sequence[Codes], own: Sequence[Codes], sizes: Sequence[int], 
     for column, codes, size in zip(rows, own, sizes, strict=True):
         if span * size >= _LARGEST_KEY:
             prefixes, classes = np.unique(classes, return_inverse=True)
-            found = _found(keys, prefixes)
-            keys, going, span = found[found >= 0].astype(np.int64), going[found >= 0], len(prefixes)
+            positions = _found(keys, prefixes)
+            keys, going, span = positions[positions >= 0].astype(np.int64), going[positions >= 0], len(prefixes)
         keys, classes, span = keys * size + column[going], classes * size + codes, span * size
     places = np.full(number, -1, dtype=np.int32)
     places[going] = _found(keys, classes)
@@ -236,9 +236,9 @@ def _found(keys: Codes, own: Codes) -> Parts:
     places = np.searchsorted(own[order], keys)
     inside = places < len(own)
     inside[inside] = own[order][places[inside]] == keys[inside]
-    found = np.full(len(keys), -1, dtype=np.int32)
-    found[inside] = order[places[inside]]
-    return found
+    positions = np.full(len(keys), -1, dtype=np.int32)
+    positions[inside] = order[places[inside]]
+    return positions
 
 
 # -- the tree
@@ -283,17 +283,17 @@ def _given(margins: Margins, edge: _Edge, known: Codes, alone: Floats, generator
     (one, other), (level, own) = edge.columns, edge.levels
     classes, lifted = margins.lift(one, level)[known], margins.lift(other, own)
     inside = alone / np.maximum(np.bincount(lifted, alone)[lifted], 1e-300)
-    found = np.zeros(len(known), dtype=np.int64)
+    codes = np.zeros(len(known), dtype=np.int64)
     for each in np.unique(classes):
         rows = np.flatnonzero(classes == each)
         shares = edge.shares[each]
         chances = (shares[lifted] if shares.sum() > 0 else np.bincount(lifted, alone)[lifted]) * inside
-        found[rows] = generator.choice(len(alone), len(rows), p=chances / chances.sum())
-    return found
+        codes[rows] = generator.choice(len(alone), len(rows), p=chances / chances.sum())
+    return codes
 
 
 def _edges(margins: Margins, alone: Sequence[Floats]) -> list[_Edge]:
-    found = []
+    edges = []
     for table in margins.tables:
         if len(table.columns) != 2:
             continue
@@ -308,5 +308,5 @@ def _edges(margins: Margins, alone: Sequence[Floats]) -> list[_Edge]:
         shares = shares + hidden * (rest / hidden.sum() if hidden.sum() > 0 else 0.0)
         shares = shares / shares.sum()
         logs = np.log(np.maximum(shares, 1e-12) / np.maximum(independent, 1e-12))
-        found.append(_Edge((one, other), (level, own), shares, float((shares * logs).sum())))
-    return found
+        edges.append(_Edge((one, other), (level, own), shares, float((shares * logs).sum())))
+    return edges

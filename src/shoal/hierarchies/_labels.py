@@ -77,9 +77,9 @@ def _find_levels_by_hierarchy(attribute: Attribute, labels: Collection[str], fol
         for level, names in enumerate(hierarchy.labels):
             for name in names:
                 levels.setdefault(str(name), set()).add(level)
-        found = {label: frozenset(levels[label]) for label in labels if label in levels}
+        levels_by_label = {label: frozenset(levels[label]) for label in labels if label in levels}
         places = {str(value): place for place, value in enumerate(hierarchy.labels[0])}
-        readings.append(LabelLevels(height=hierarchy.height, levels=found, places=places))
+        readings.append(LabelLevels(height=hierarchy.height, levels=levels_by_label, places=places))
     if not readings:
         raise HierarchyError(f"the hierarchy of column `{attribute.name}` cannot be used")
     return max(readings, key=lambda reading: len(reading.levels))
@@ -91,8 +91,8 @@ def _find_levels_by_extent(attribute: Attribute, rule: HierarchyRule, labels: Co
     extents = {label: extent for label in labels if label != TOP and (extent := read(label)) is not None}
     if rule.data_dependent:
         height = len(rule.tree(_column(attribute, [])).levels) + 1
-        found = {label: frozenset(range(height)) for label in extents}
-        return LabelLevels(height=height, levels=found | {TOP: frozenset({height})}, any_interval=True)
+        levels_by_label = {label: frozenset(range(height)) for label in extents}
+        return LabelLevels(height=height, levels=levels_by_label | {TOP: frozenset({height})}, any_interval=True)
     values = {label: value for label, extent in extents.items() if (value := _inside(attribute, *extent)) is not None}
     column = _column(attribute, sorted({*values.values()}))
     leaves = column.leaves.to_pylist()

@@ -32,11 +32,11 @@ def library() -> ctypes.CDLL | None:
         return None
     for path in sorted(Path(__file__).parent.glob("_native*.so")) + sorted(Path(__file__).parent.glob("_native*.pyd")):
         try:
-            found = ctypes.CDLL(str(path))
+            loaded = ctypes.CDLL(str(path))
         except OSError:
             continue
-        if hasattr(found, "shoal_unique_sets"):  # the newest kernel: what was built from older sources lacks it
-            return found
+        if hasattr(loaded, "shoal_unique_sets"):  # the newest kernel: what was built from older sources lacks it
+            return loaded
     return None
 
 

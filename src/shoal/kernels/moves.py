@@ -75,13 +75,13 @@ class Moves:
 
     def values_numpy(self, levels: Sequence[int], wanted: Mask, most: float) -> Floats:
         """As `values`, in plain NumPy."""
-        found = np.array(
+        values = np.array(
             [
                 self._one([*levels[:j], level, *levels[j + 1 :]]) if chosen else math.inf
                 for (j, level), chosen in zip(self.moves, wanted.tolist(), strict=True)
             ]
         )
-        return np.where(found <= most, found, math.inf)
+        return np.where(values <= most, values, math.inf)
 
     def _one(self, levels: Sequence[int]) -> float:
         mapped, groups, sizes = self._classes(levels)
@@ -112,11 +112,11 @@ class Moves:
         bottom, dearest = np.array(lowest, dtype=np.int32), np.ascontiguousarray(dearest, dtype=np.float64)
         if library() is None:
             return self.outlook_numpy(levels, bottom, dearest)
-        found = Outlook(np.empty(len(self.moves), dtype=np.int64), *np.empty((2, len(self.moves))))
+        outlook = Outlook(np.empty(len(self.moves), dtype=np.int64), *np.empty((2, len(self.moves))))
         numbers = (*self.columns.shape[::-1], self.smallest)
         tables = (self.columns, self.counts, *self._tables, np.array(levels, dtype=np.int32))
-        run("shoal_outlook", *numbers, *tables, bottom, dearest, self._before, self._sums, *found)
-        return found
+        run("shoal_outlook", *numbers, *tables, bottom, dearest, self._before, self._sums, *outlook)
+        return outlook
 
     def outlook_numpy(self, levels: Sequence[int], lowest: Codes, dearest: Floats) -> Outlook:
         """As `outlook`, in plain NumPy."""

@@ -35,12 +35,12 @@ def nearest_numpy(
 ) -> tuple[Codes, Floats]:
     """As `nearest`, in plain NumPy: O(points * queries)."""
     rows, distances = np.full((len(queries), count), -1, np.int32), np.full((len(queries), count), np.inf)
-    found = min(count, len(points))
+    number = min(count, len(points))
     for first in range(0, len(queries), step := max(1, CELLS // max(1, len(points)))):
         block = squared_distances(points, queries[first : first + step])
-        order = np.argsort(block, axis=1, kind="stable")[:, :found]
-        rows[first : first + step, :found] = order
-        distances[first : first + step, :found] = np.take_along_axis(block, order, axis=1)
+        order = np.argsort(block, axis=1, kind="stable")[:, :number]
+        rows[first : first + step, :number] = order
+        distances[first : first + step, :number] = np.take_along_axis(block, order, axis=1)
     if limits is not None:
         beyond = distances > limits[:, None]
         rows[beyond], distances[beyond] = -1, np.inf

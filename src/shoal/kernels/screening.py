@@ -132,7 +132,7 @@ def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> Sw
         lowest = (0,) * (len(floors) - len(steps))
         return sum(float(floor[step]) for floor, step in zip(floors, steps + lowest, strict=True))
 
-    found: dict[int, float] = {}
+    bounds: dict[int, float] = {}
     for steps, (keys, counts, costs) in walk(start, lambda steps: floor_of(steps) / scale <= asked.best):
         classes = keys >> np.uint64(start.target)
         starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1])) if len(keys) else np.zeros(0, np.int64)
@@ -149,10 +149,10 @@ def screen_numpy(start: Start, floors: Sequence[Floats], asked: Screening) -> Sw
                     released = not lost.all() if bound < least else released
                     least, known = min(least, bound), known and exact
         if least < math.inf:
-            found[int(np.ravel_multi_index(steps, start.shape)) if steps else 0] = least
+            bounds[int(np.ravel_multi_index(steps, start.shape)) if steps else 0] = least
             if known and released:
                 best = min(best, least + _TIE * max(abs(least), 1.0))
-    kept = {node: bound for node, bound in found.items() if bound <= best}
+    kept = {node: bound for node, bound in bounds.items() if bound <= best}
     looks = math.prod(start.shape) * len(start.keys)
     return Sweep(np.array(list(kept), dtype=np.int64), np.array(list(kept.values())), looks)
 
@@ -172,10 +172,10 @@ class _Screened(NamedTuple):
 
     def histograms(self) -> Integers:
         """Return the records of every class with each value."""
-        found = np.zeros((len(self.starts), 1 << self.target), dtype=np.int64)
+        histograms = np.zeros((len(self.starts), 1 << self.target), dtype=np.int64)
         classes = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.keys)))
-        np.add.at(found, (classes, self.values()), self.counts)
-        return found
+        np.add.at(histograms, (classes, self.values()), self.counts)
+        return histograms
 
 
 def _suppressed(node: _Screened, large: Mask, order: Order) -> Iterator[tuple[Mask, bool, bool]]:
@@ -254,8 +254,8 @@ def screen_histograms(start: Start, floors: Sequence[Floats], asked: Screening, 
     shape = (values, ground.ordered, len(ground.ends), float(ground.unit), budget)
     ranges = (np.array(ends, dtype=np.int32) for ends in (ground.starts, ground.ends))
     looks = np.zeros(1, dtype=np.int64)
-    found = _swept(start, floors, asked, _HISTOGRAMS, *shape, *ranges, behind=(looks,))
-    return found._replace(looks=int(looks[0]))
+    sweep = _swept(start, floors, asked, _HISTOGRAMS, *shape, *ranges, behind=(looks,))
+    return sweep._replace(looks=int(looks[0]))
 
 
 def _swept(
@@ -268,17 +268,17 @@ def _swept(
 ) -> Sweep:
     """Let a compiled kernel find nodes and their bounds."""
     nodes = math.prod(start.shape)
-    found, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
+    survivors, bounds = np.empty(nodes, dtype=np.int64), np.empty(nodes)
     number = run(
         kernel,
         *(len(start.keys), len(start.axes), start.target, len(asked.orders), asked.smallest, asked.allowed),
         *(float(asked.loss), float(asked.scale), float(asked.best), *further),
         *_questions(asked),
         *box_arrays(start),
-        *(np.concatenate([*floors, np.zeros(0)]), found, bounds, *behind),
+        *(np.concatenate([*floors, np.zeros(0)]), survivors, bounds, *behind),
     )
-    order = np.argsort(found[: max(number, 0)])
-    return Sweep(found[order], bounds[order], nodes * len(start.keys), finished=number >= 0)
+    order = np.argsort(survivors[: max(number, 0)])
+    return Sweep(survivors[order], bounds[order], nodes * len(start.keys), finished=number >= 0)
 
 
 def _questions(asked: Screening) -> tuple[npt.NDArray[Any], ...]:

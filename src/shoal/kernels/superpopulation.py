@@ -31,8 +31,8 @@ class SizeCounts:
     @classmethod
     def of(cls, sizes: npt.NDArray[np.int64]) -> SizeCounts:
         """Count the classes of each size."""
-        found, numbers = np.unique(sizes[sizes > 0], return_counts=True)
-        return cls(sizes=found, numbers=numbers)
+        class_sizes, numbers = np.unique(sizes[sizes > 0], return_counts=True)
+        return cls(sizes=class_sizes, numbers=numbers)
 
     @property
     def records(self) -> int:
@@ -59,8 +59,8 @@ def population_shares(counts: SizeCounts, people: int) -> tuple[float | None, fl
     if people == records:
         return (unique / records,) * 3
     by_pitman, by_snb = (
-        None if found is None or found > people else found / people
-        for found in (pitman(counts, people), slide_negative_binomial(counts, records / people))
+        None if estimate is None or estimate > people else estimate / people
+        for estimate in (pitman(counts, people), slide_negative_binomial(counts, records / people))
     )
     return by_pitman, zayatz(counts, people) / people, by_snb
 
@@ -114,10 +114,10 @@ def pitman(counts: SizeCounts, population: int) -> float | None:
     0 <= alpha < 1, theta > -alpha. At its maximum the expected number of uniques is Gamma(theta + 1) / Gamma(theta +
     alpha) N^alpha.
     """
-    found = pitman_maximum(counts)
-    if found is None:
+    maximum = pitman_maximum(counts)
+    if maximum is None:
         return None
-    theta, alpha = found
+    theta, alpha = maximum
     unique = math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population))
     return unique if unique <= population else None
 
@@ -128,10 +128,10 @@ def pitman_classes(counts: SizeCounts, population: int) -> float | None:
     Given the sample, the expected number is (u + theta / alpha) (theta + n + alpha)_m / (theta + n)_m - theta / alpha,
     (x)_m = Gamma(x + m) / Gamma(x), for the m = N - n people who were not sampled (Favaro et al. 2009).
     """
-    found = pitman_maximum(counts)
-    if found is None:
+    maximum = pitman_maximum(counts)
+    if maximum is None:
         return None
-    theta, alpha = found
+    theta, alpha = maximum
     logarithm = sum(
         sign * math.lgamma(theta + total + shift)
         for sign, total, shift in (
@@ -151,9 +151,9 @@ def pitman_maximum(counts: SizeCounts) -> Pair | None:
     """
     likelihood = _PitmanLikelihood(counts)
     for start in ((100.0, 0.5), (1.0, 0.5), (1000.0, 0.1), (1.0, 0.9)):
-        found = _climb(likelihood, *start)
-        if found is not None:
-            return found
+        maximum = _climb(likelihood, *start)
+        if maximum is not None:
+            return maximum
     return None
 
 
@@ -267,8 +267,8 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     which are solved for a and b; K b^a classes are unique. None where they have no solution. Where they have
     several, the one is taken whose expected number of sampled classes is closest to u.
     """
-    found = slide_solution(counts, fraction)
-    return None if found is None else float(shlosser(counts, fraction) * found[1] ** found[0])
+    solution = slide_solution(counts, fraction)
+    return None if solution is None else float(shlosser(counts, fraction) * solution[1] ** solution[0])
 
 
 def slide_solution(counts: SizeCounts, fraction: float) -> Pair | None:
@@ -277,15 +277,15 @@ def slide_solution(counts: SizeCounts, fraction: float) -> Pair | None:
     wanted = np.array([counts.having(1), counts.having(2)], dtype=np.float64)
     if not wanted.all() or not math.isfinite(classes):
         return None
-    found = {
+    solutions = {
         solution
         for a in (0.1, 1.0, 5.0)
         for b in (0.05, 0.3, 0.6, 0.9)
         if (solution := _solve(classes, fraction, wanted, a, b)) is not None
     }
-    if not found:
+    if not solutions:
         return None
-    return min(found, key=lambda solution: abs(_sampled_classes(classes, fraction, *solution) - counts.classes))
+    return min(solutions, key=lambda solution: abs(_sampled_classes(classes, fraction, *solution) - counts.classes))
 
 
 def shlosser(counts: SizeCounts, fraction: float) -> float:

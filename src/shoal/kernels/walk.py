@@ -93,12 +93,12 @@ def large_regions(start: Start, smallest: int) -> LargeRegions:
         return large_regions_numpy(start, smallest)
     offsets = np.empty(math.prod(start.shape) + 1, dtype=np.int64)
     sizes = (len(start.keys), len(start.axes), start.target, smallest)
-    found = run("shoal_large_regions", *sizes, *box_arrays(start), offsets)
-    if not found:
+    regions = run("shoal_large_regions", *sizes, *box_arrays(start), offsets)
+    if not regions:
         raise MemoryError
     number = int(offsets[-1])
     arrays = np.empty(number, dtype=np.uint64), np.empty(number, dtype=np.int64), np.empty(number)
-    run("shoal_take_regions", found, *arrays)
+    run("shoal_take_regions", regions, *arrays)
     return LargeRegions(offsets, *arrays)
 
 
@@ -200,15 +200,15 @@ def score_numpy(start: Start, gains: Floats, *, slope: float, base: float = 1.0,
 def large_regions_numpy(start: Start, smallest: int) -> LargeRegions:
     """As `large_regions`, in plain NumPy."""
     target = np.uint64(start.target)
-    found: list[tuple[Keys, Integers, Floats]] = []
+    regions: list[tuple[Keys, Integers, Floats]] = []
     for _, (keys, counts, costs) in walk(start):
         keys = keys >> target << target
         starts = np.flatnonzero(_new(keys))
         sizes = np.maximum.reduceat(counts, starts) if len(starts) else counts
         large = sizes >= smallest
-        found.append((keys[starts][large], sizes[large], costs[starts][large]))
-    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
-    offsets = np.cumsum([0, *(len(keys) for keys, _, _ in found)], dtype=np.int64)
+        regions.append((keys[starts][large], sizes[large], costs[starts][large]))
+    columns = [np.concatenate(column) for column in zip(*regions, strict=True)]
+    offsets = np.cumsum([0, *(len(keys) for keys, _, _ in regions)], dtype=np.int64)
     return LargeRegions(offsets, *columns)
 
 

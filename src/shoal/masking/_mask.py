@@ -247,11 +247,11 @@ class MaskingRecord:
             If it is no record as Shoal writes it.
         """
         try:
-            found = json.loads(text)
-            steps = tuple(StepEntry(**step) for step in found.pop("steps"))
-            columns = tuple(found.pop("columns"))
-            del found["shoal"], found["notice"]
-            record = cls(**found, columns=columns, steps=steps)
+            document = json.loads(text)
+            steps = tuple(StepEntry(**step) for step in document.pop("steps"))
+            columns = tuple(document.pop("columns"))
+            del document["shoal"], document["notice"]
+            record = cls(**document, columns=columns, steps=steps)
             same = record.dumps() == text
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             same = False

@@ -125,8 +125,8 @@ class Pram(ColumnStep):
     def contradiction(self, table: Columns, detail: Mapping[str, object]) -> str | None:
         """Say that there are values that the matrix does not have, if there are."""
         self.matrix(detail)
-        found = {*plain_text(table[self.column]).drop_null().unique().to_pylist()}
-        more = found - {*detail["values"]}  # type: ignore[misc]
+        shown = {*plain_text(table[self.column]).drop_null().unique().to_pylist()}
+        more = shown - {*detail["values"]}  # type: ignore[misc]
         return f"`{self.column}` holds values that the matrix does not have" if more else None
 
     def apply(self, table: Columns, source: RandomSource) -> tuple[dict[str, pa.Array], str]:

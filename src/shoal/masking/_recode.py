@@ -180,13 +180,13 @@ class GlobalRecode(ColumnStep):
 
 def _read_shown_numbers(table: Columns, name: str, coded: str | None = None) -> list[Fraction]:
     """Return the numbers that a masked column shows; what was coded is none."""
-    found = []
+    numbers = []
     for value in {*plain_text(table[name]).unique().to_pylist()} - {coded}:
         try:
-            found.append(Fraction(Decimal((value or "").strip())))
+            numbers.append(Fraction(Decimal((value or "").strip())))
         except (InvalidOperation, ValueError, OverflowError):
             continue
-    return found
+    return numbers
 
 
 def _places(table: Columns, name: str) -> Floats:

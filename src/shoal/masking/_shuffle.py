@@ -123,13 +123,13 @@ def _encode_given_columns(table: Columns, names: tuple[str, ...]) -> Floats:
 def _scores(numbers: Floats) -> Floats:
     """Return the normal scores of ranks, ties by their mean rank; NaN stays."""
     present = ~np.isnan(numbers)
-    found = np.full(len(numbers), np.nan)
+    scores = np.full(len(numbers), np.nan)
     try:
         from scipy.special import ndtri
     except ImportError:
         raise MissingExtraError("SciPy", extra="learn") from None
-    found[present] = ndtri(_ranks(numbers[present]) / (int(present.sum()) + 1))
-    return found
+    scores[present] = ndtri(_ranks(numbers[present]) / (int(present.sum()) + 1))
+    return scores
 
 
 def _correlation(old: Floats, new: Floats) -> float:

@@ -248,11 +248,11 @@ def _signatures(codes: Codes, homes: Integers) -> Integers:
 
 def _encode_columns(table: Columns, names: tuple[str, ...]) -> Codes:
     """Return columns as codes; a missing value is a value of its own."""
-    found = [
+    codes = [
         np.unique(
             plain_text(table[name]).fill_null("").to_numpy(zero_copy_only=False).astype(str),
             return_inverse=True,
         )[1]
         for name in names
     ]
-    return np.stack(found, axis=1).astype(np.int32)
+    return np.stack(codes, axis=1).astype(np.int32)

@@ -177,21 +177,21 @@ class WeightedChoice:
     def draw_all(self, size: int, *, source: RandomSource = SYSTEM) -> NDArray[np.int64]:
         """Return the positions of so many independent outcomes; vectorised."""
         drawn, (lower, upper) = source.uint64(size), self._words
-        found = np.searchsorted(lower[:-1], drawn, side="right").astype(np.int64)
+        parts = np.searchsorted(lower[:-1], drawn, side="right").astype(np.int64)
         # an end at 2^64 does not fit into the words: what may lie beyond it is settled one by one
-        before = upper[np.maximum(found - 1, 0)]
-        open_still = (found > 0) & ((before > drawn) | (before == _LAST))
+        before = upper[np.maximum(parts - 1, 0)]
+        open_still = (parts > 0) & ((before > drawn) | (before == _LAST))
         for place in np.flatnonzero(open_still).tolist():
-            found[place] = self._settled(int(drawn[place]), source)
-        return found
+            parts[place] = self._settled(int(drawn[place]), source)
+        return parts
 
     def _settled(self, u: int, source: RandomSource) -> int:
         """Return the outcome of a draw that starts with the bits ``u``."""
         bits, ends = FIRST_BITS, self._first
-        while (found := _part(u, ends)) is None:
+        while (part := _part(u, ends)) is None:
             bits, u = 2 * bits, (u << bits) | source.bits(bits)
             ends = self._ends(bits)
-        return found
+        return part
 
     def _ends(self, bits: int) -> tuple[list[int], list[int]]:
         """Return lower and upper bounds of 2^bits times the ends of the parts; the last end is 2^bits."""
@@ -214,8 +214,8 @@ def _part(u: int, ends: tuple[list[int], list[int]]) -> int | None:
     """Return the part that holds all of [u, u + 1], or None where the ends are not known well enough to say."""
     lower, upper = ends
     # the first part whose end is surely not below u + 1; every part before it must surely end by u
-    found = bisect_right(lower, u)
-    return found if found == 0 or upper[found - 1] <= u else None
+    part = bisect_right(lower, u)
+    return part if part == 0 or upper[part - 1] <= u else None
 
 
 DIGIT = 1 << 10
@@ -240,15 +240,15 @@ def geometrics(x: Number, size: int, *, source: RandomSource = SYSTEM) -> Intege
     [0, 0, 0]
     """
     exact = positive(x, "x", "geometrics")
-    found, unit = np.zeros(size, dtype=np.int64), 1
+    draws, unit = np.zeros(size, dtype=np.int64), 1
     while exact * DIGIT < _TAIL:
-        found += unit * _digits(exact).draw_all(size, source=source)
+        draws += unit * _digits(exact).draw_all(size, source=source)
         exact, unit = exact * DIGIT, unit * DIGIT
     table, last = _table(exact)
     drawn = table.draw_all(size, source=source)
     for place in np.flatnonzero(drawn == last).tolist():
         drawn[place] += geometric(exact, source=source)
-    return found + unit * drawn
+    return draws + unit * drawn
 
 
 def discrete_laplaces(scale: Number, size: int, *, source: RandomSource = SYSTEM) -> Integers:
@@ -262,14 +262,14 @@ def discrete_laplaces(scale: Number, size: int, *, source: RandomSource = SYSTEM
     [0, 0, 0]
     """
     x = 1 / positive(scale, "scale", "discrete_laplaces")
-    found = np.zeros(size, dtype=np.int64)
+    draws = np.zeros(size, dtype=np.int64)
     places = np.arange(size)
     while len(places):
         magnitudes = geometrics(x, len(places), source=source)
         negative = source.uint8(len(places)) < 128
-        found[places] = np.where(negative, -magnitudes, magnitudes)
+        draws[places] = np.where(negative, -magnitudes, magnitudes)
         places = places[negative & (magnitudes == 0)]
-    return found
+    return draws
 
 
 @lru_cache(maxsize=64)

@@ -245,13 +245,13 @@ def discrete_gaussians(variance: Number, size: int, *, source: RandomSource = SY
     """
     exact = positive(variance, "variance", "discrete_gaussians")
     scale = math.isqrt(math.floor(exact)) + 1
-    found = np.zeros(size, dtype=np.int64)
+    draws = np.zeros(size, dtype=np.int64)
     places = np.arange(size)
     while len(places):
         drawn = discrete_laplaces(scale, len(places), source=source)
-        found[places] = drawn
+        draws[places] = drawn
         places = places[~_heads(drawn, exact, scale, source)]
-    return found
+    return draws
 
 
 def _heads(drawn: Integers, variance: Fraction, scale: int, source: RandomSource) -> npt.NDArray[np.bool_]:

@@ -195,8 +195,8 @@ class NominalDistance:
     """
 
     def ranks(self, prior: Prior, position: int) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = (np.arange(len(prior.weights)) != position).astype(np.int64)
-        return found
+        ranks: NDArray[np.int64] = (np.arange(len(prior.weights)) != position).astype(np.int64)
+        return ranks
 
 
 @dataclass(frozen=True, slots=True, init=False)

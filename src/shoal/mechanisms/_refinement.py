@@ -201,11 +201,11 @@ class _Refined:
         region = WeightedChoice(self._regions).draw(source=source)
         low, high = np.searchsorted(self.ranks, (self.shell, self.shell + 1))
         start, stop = ((0, low), (low, high), (high, self.ranks.size))[region]
-        found = start + _draw(self.weights[start:stop], source)
-        rank = int(self.ranks[found])
+        value = start + _draw(self.weights[start:stop], source)
+        rank = int(self.ranks[value])
         if self.mechanism.delta and bernoulli_real(lambda: self._moved(rank), source=source):
             return self.position
-        return int(self.order[found])
+        return int(self.order[value])
 
     def _before(self, rank: int) -> int:
         return int(self.ends[rank - 1]) if rank else 0
@@ -255,7 +255,7 @@ def _threshold(up: Fraction, down: Fraction, total: int) -> int:
         with working_precision(bits):
             raised, lowered = ball(up).exp(), (-ball(down)).exp()
             mass = (1 - lowered) / (raised - lowered) * total
-            found = mass.floor().unique_fmpz()
-        if found is not None:
-            return int(found)
+            threshold = mass.floor().unique_fmpz()
+        if threshold is not None:
+            return int(threshold)
     return int(mass.mid().floor().unique_fmpz())

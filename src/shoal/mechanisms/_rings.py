@@ -111,11 +111,11 @@ def _volumes(rings: Rings) -> Callable[[Fraction | int], Fraction | int]:
 def _differences(polynomial: Callable[[int], Fraction | int], degree: int) -> list[Fraction | int]:
     """Return the forward differences at 0 of a polynomial: w_k with polynomial(i) = sum_k w_k C(i, k)."""
     values = [_whole(polynomial(i)) for i in range(degree + 1)]
-    found: list[Fraction | int] = []
+    differences: list[Fraction | int] = []
     while values:
-        found.append(values[0])
+        differences.append(values[0])
         values = [after - before for before, after in pairwise(values)]
-    return found
+    return differences
 
 
 def _whole(value: Fraction | int) -> Fraction | int:

@@ -43,21 +43,21 @@ def check_unit(method: str, table: Table, *, persons: bool, linked: bool = False
     Refuse, too, pseudonyms that link records, unless the method promises something about linked records.
     """
     schema = schema_of(table)
-    found = people(table)
-    if found.repeat and not persons:
+    counts = people(table)
+    if counts.repeat and not persons:
         raise ParameterError(
-            f"method `{method}` counts records, and column `{schema.person}` says that the {found.records:,} records "
-            f"belong to {found.persons:,} persons; what it promises would not hold for persons."
+            f"method `{method}` counts records, and column `{schema.person}` says that the {counts.records:,} records "
+            f"belong to {counts.persons:,} persons; what it promises would not hold for persons."
         )
-    numbers = {schema.person: found.persons, schema.household: found.households}
+    numbers = {schema.person: counts.persons, schema.household: counts.households}
     for attribute in schema:
         name = attribute.name
         if not attribute.pseudonym or (linked and name == schema.person):
             continue
         number = numbers[name] if name in numbers else count_values(table, name).distinct
-        if number is not None and number < found.records:
+        if number is not None and number < counts.records:
             raise ParameterError(
-                f"column `{name}` would link {found.records:,} records as those of {number:,} pseudonyms; no promise "
+                f"column `{name}` would link {counts.records:,} records as those of {number:,} pseudonyms; no promise "
                 "about records covers what they reveal together.",
                 hint=f"leave the pseudonym out: pseudonym = false under [columns.{name}]"
                 + ('; or keep the links with method `generalize`: links = "kept"' if name == schema.person else ""),

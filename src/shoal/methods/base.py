@@ -219,8 +219,8 @@ def as_strong(name: str, given: object, asked: object) -> bool:
     """Return whether a parameter is as strict as the one asked for: more people, or a smaller distance."""
     if name not in ("k", "t") or not isinstance(given, int | float | str) or isinstance(given, bool):
         return given == asked
-    found, wanted = fraction(given), fraction(asked)  # type: ignore[arg-type]
-    return found >= wanted if name == "k" else found <= wanted
+    value, limit = fraction(given), fraction(asked)  # type: ignore[arg-type]
+    return value >= limit if name == "k" else value <= limit
 
 
 def released_columns(schema: Schema) -> tuple[str, ...]:

@@ -179,13 +179,15 @@ class Model(Requirement):
 
     def problems(self, schema: Schema) -> list[str]:
         """Return what keeps this model from being used with ``schema``."""
-        found = []
+        problems = []
         for name in self.capabilities.sensitive:
             if name not in schema:
-                found.append(f"`{self.title}` names column `{name}`, which the schema does not have")
+                problems.append(f"`{self.title}` names column `{name}`, which the schema does not have")
             elif name not in schema.sensitive:
-                found.append(f"`{self.title}` names column `{name}`, whose role is {schema[name].role}, not sensitive")
-        return found
+                problems.append(
+                    f"`{self.title}` names column `{name}`, whose role is {schema[name].role}, not sensitive"
+                )
+        return problems
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Decide the promise again on the classes of the released table, exactly; compare its words."""
@@ -200,10 +202,10 @@ class Model(Requirement):
         detail = f"{failing:,} of {number} fail" if failing else f"holds for all {number}"
         if not self._rightly_said(entry, evidence):
             return [self._make_check(entry, False, _MISWORDED)]
-        found = self.find_achieved(classes)
-        if entry.exact not in ({}, found.plain()):
+        achieved = self.find_achieved(classes)
+        if entry.exact not in ({}, achieved.plain()):
             return [self._make_check(entry, False, "the release does not have the figures that it states")]
-        return [self._make_check(entry, not failing, f"{detail}; the release achieves {found}")]
+        return [self._make_check(entry, not failing, f"{detail}; the release achieves {achieved}")]
 
     def _make_check(self, entry: PromiseEntry, passed: bool, detail: str, *, shown: bool = True) -> Check:
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters().items())
@@ -233,14 +235,13 @@ class Model(Requirement):
 
     def _check_linked(self, entry: PromiseEntry, evidence: Evidence) -> Check:
         """Count how many persons, who are in the release by pseudonyms, share all their records."""
-        found = evidence.frequencies(evidence.data(entry))
+        frequencies = evidence.frequencies(evidence.data(entry))
         k = self.parameters().get("k")
-        if found.holders is None or not isinstance(k, int):
+        if frequencies.holders is None or not isinstance(k, int):
             return self._make_check(entry, False, "the release does not link the records of anybody")
-        shared = int(found.holders.sharing(group(found.codes)[0]).min())
-        detail = (
-            f"each of {found.persons:,} pseudonyms shares all its records with at least {shared - 1:,} of the others"
-        )
+        shared = int(frequencies.holders.sharing(group(frequencies.codes)[0]).min())
+        people = f"each of {frequencies.persons:,} pseudonyms"
+        detail = f"{people} shares all its records with at least {shared - 1:,} of the others"
         return self._make_check(entry, shared >= k, detail)
 
     def _rightly_said(self, entry: PromiseEntry, evidence: Evidence) -> bool:

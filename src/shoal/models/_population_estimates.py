@@ -58,8 +58,8 @@ def zayatz_fraction(counts: SizeCounts, people: int) -> Fraction:
 
 def by_pitman(counts: SizeCounts, people: int) -> arb | None:
     """Return the estimated share by Pitman's model, see `superpopulation.pitman`; None without a proved solution."""
-    found = pitman_maximum(counts)
-    point = None if found is None else _find_proved_box(_PitmanEquations(counts), found)
+    maximum = pitman_maximum(counts)
+    point = None if maximum is None else _find_proved_box(_PitmanEquations(counts), maximum)
     if point is None:
         return None
     theta, alpha = point
@@ -68,11 +68,11 @@ def by_pitman(counts: SizeCounts, people: int) -> arb | None:
 
 def by_slide_negative_binomial(counts: SizeCounts, people: int) -> arb | None:
     """Return the share by `superpopulation.slide_negative_binomial`; None without a proved solution."""
-    found = slide_solution(counts, counts.records / people)
-    if found is None:
+    solution = slide_solution(counts, counts.records / people)
+    if solution is None:
         return None
     classes = _shlosser(counts, Fraction(counts.records, people))
-    point = _find_proved_box(_SlideEquations(counts, people, classes), found)
+    point = _find_proved_box(_SlideEquations(counts, people, classes), solution)
     return None if point is None else _a_share(classes * (point[0] * point[1].log()).exp() / people)
 
 

@@ -83,12 +83,12 @@ class Ratios:
 
     def _long_division(self) -> npt.NDArray[np.float64]:
         """Return the ratios of Python integers, which may be beyond every float, as floats rounded once."""
-        found = np.full(len(self), math.inf)
+        quotients = np.full(len(self), math.inf)
         finite = self.denominators != 0
-        found[finite] = (self.numerators[finite].astype(object) / self.denominators[finite].astype(object)).astype(
+        quotients[finite] = (self.numerators[finite].astype(object) / self.denominators[finite].astype(object)).astype(
             float
         )
-        return found
+        return quotients
 
     def _candidates(self, chosen: Mask) -> set[Fraction]:
         pairs = {*zip(self.numerators[chosen].tolist(), self.denominators[chosen].tolist(), strict=True)}

@@ -121,17 +121,17 @@ class TCloseness(SensitiveModel):
         return Achieved(t=self._mover(rows).largest())
 
     def problems(self, schema: Schema) -> list[str]:
-        found = Model.problems(self, schema)
+        problems = Model.problems(self, schema)
         if self.attribute not in schema:
-            return found
+            return problems
         attribute = schema[self.attribute]
         if self.distance == "ordered" and attribute.kind is Kind.CATEGORICAL:
-            found.append(
+            problems.append(
                 f"`{self.title}` measures column `{self.attribute}` by order, but its kind is {attribute.kind}"
             )
         if self.distance == "hierarchical" and attribute.hierarchy is None:
-            found.append(f"`{self.title}` measures column `{self.attribute}` by a hierarchy, but it has none")
-        return found
+            problems.append(f"`{self.title}` measures column `{self.attribute}` by a hierarchy, but it has none")
+        return problems
 
     def resolve(self, schema: Schema) -> TCloseness:
         """Return this model with the distance spelt out."""

@@ -112,10 +112,10 @@ def _find_observed_ranges(recoding: Recoding, frequencies: Frequencies, column: 
 
 def _index_ranges(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str | None, list[tuple[int, int]]]:
     """Return the ranges of leaves that labels stand for, the lowest level first."""
-    found: dict[str | None, list[tuple[int, int]]] = {label: [] for label in labels}
+    ranges: dict[str | None, list[tuple[int, int]]] = {label: [] for label in labels}
     for level, names in enumerate(hierarchy.labels):
         first, last = _ranges(hierarchy, level)
         for code, label in enumerate(names):
-            if label in found:
-                found[label].append((int(first[code]), int(last[code])))
-    return found
+            if label in ranges:
+                ranges[label].append((int(first[code]), int(last[code])))
+    return ranges

@@ -85,10 +85,10 @@ class Measure(ABC):
 
     def sum_columns(self, recoding: Recoding, frequencies: Frequencies, costs: Sequence[Costs]) -> Costs:
         """Return the weighted sum, over attributes, of ``costs[attribute][code]`` of the values that classes show."""
-        found = np.zeros(recoding.number)
+        sums = np.zeros(recoding.number)
         for column, weight in enumerate(self.proportions(frequencies)):
-            found += weight * costs[column][recoding.codes[:, column]]
-        return found
+            sums += weight * costs[column][recoding.codes[:, column]]
+        return sums
 
     def mean(self, recoding: Recoding, frequencies: Frequencies, costs: Costs) -> float:
         """Return the mean over the records: ``costs[i]`` for those of class i, 1 for suppressed ones, with factors."""
@@ -303,10 +303,10 @@ class ClassCounts:
 def summed_cells(tables: Tables, levels: Sequence[int], classes: Classes) -> Costs:
     """Return the sum, over attributes, of ``tables[attribute][level][code]`` of the values that classes show."""
     assert classes.codes is not None  # noqa: S101 - the search always gives codes
-    found = np.zeros(len(classes))
+    sums = np.zeros(len(classes))
     for column, (table, level) in enumerate(zip(tables, levels, strict=True)):
-        found += table[level][classes.codes[:, column]]
-    return found
+        sums += table[level][classes.codes[:, column]]
+    return sums
 
 
 def marginals(frequencies: Frequencies) -> list[npt.NDArray[np.int64]]:

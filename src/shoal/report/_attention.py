@@ -39,8 +39,8 @@ def attention(release: Result, look: Callable[[], Notices]) -> tuple[str, ...]:
     """
     if release.private is not None or len(release.parts) > 1 or not release.records:
         return ()
-    found = (*look(), *_staying(release), *_warn_of_dominant_person(release))
-    return (*(f"{fact} {advice}".rstrip() for fact, advice in found), *_warn_of_unfinished_search(release))
+    warnings = (*look(), *_staying(release), *_warn_of_dominant_person(release))
+    return (*(f"{fact} {advice}".rstrip() for fact, advice in warnings), *_warn_of_unfinished_search(release))
 
 
 def find_notices(values: Values, schema: Schema, records: int, method: Method) -> Notices:
@@ -186,15 +186,15 @@ def _warn_of_dominant_person(release: Result) -> Iterator[tuple[str, str]]:
 
 
 def _warn_of_unfinished_search(release: Result) -> Iterator[str]:
-    found = release.search
-    above = "" if found is None else at_or_above(found.recoding.attributes, found.floors)
+    search = release.search
+    above = "" if search is None else at_or_above(search.recoding.attributes, search.floors)
     if above:
         yield (
             f"Only releases{above} were looked at: finer ones do not fit in memory. More memory (SHOAL_MEMORY) may "
             "keep more."
         )
-    if found is not None and found.gap:
+    if search is not None and search.gap:
         yield (
             f"The search stopped before it was done. The best release of its kind{above} may have a "
-            f"{found.measure.title} lower by at most {found.gap:.3g}; more time may find it."
+            f"{search.measure.title} lower by at most {search.gap:.3g}; more time may find it."
         )

@@ -78,10 +78,10 @@ def _disclosure(released: Table, table: TableFigures, schema: Schema) -> list[Di
         Attribute(name=name, role=schema[name].role if not schema[name].role.names_someone else Role.DROP)
         for name in released.columns
     )
-    found = assess(released.with_schema(Schema(attributes=plain), allow_empty=True)).attributes
+    disclosures = assess(released.with_schema(Schema(attributes=plain), allow_empty=True)).attributes
     return [
         DisclosureFigures(column=each.column, baseline=each.baseline, guess=each.guess, certain=each.certain)
-        for each in found
+        for each in disclosures
         if each.level == 0
     ]
 
@@ -148,8 +148,8 @@ def questions(document: Document) -> Iterator[tuple[str, str, str]]:
 
 
 def _having(document: Document, *roles: Role) -> str:
-    found = [each for each in document.described if each.role in roles]
-    return "; ".join(f"`{each.name}` ({each.done})" for each in found) or "no column"
+    columns = [each for each in document.described if each.role in roles]
+    return "; ".join(f"`{each.name}` ({each.done})" for each in columns) or "no column"
 
 
 def _identifiable(document: Document) -> Iterator[str]:
@@ -289,9 +289,9 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
 
 
 def _list_findings(board: BoardFigures, letter: str) -> str:
-    found = [each for each in board.identifiers if letter in each.letters]
-    sure = [each.column for each in found if each.verdict == Verdict.FOUND]
-    open_ = [each.column for each in found if each.verdict == Verdict.DECIDE]
+    findings = [each for each in board.identifiers if letter in each.letters]
+    sure = [each.column for each in findings if each.verdict == Verdict.FOUND]
+    open_ = [each.column for each in findings if each.verdict == Verdict.DECIDE]
     parts = [*([f"found: {', '.join(sure)}"] if sure else []), *([f"to decide: {', '.join(open_)}"] if open_ else [])]
     return "; ".join(parts) or "nothing found"
 

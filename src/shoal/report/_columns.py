@@ -36,8 +36,8 @@ def column_figures(counted: ValueCounts, role: Role, records: int) -> ColumnFigu
     if distinct > _FEW and counted.numeric:
         bars = _histogram(numbers_of(counted), records)
     else:
-        found = counted.commonest(_FEW if distinct <= _FEW else _COMMON, length=_LENGTH)
-        bars = _bars(found, records, in_order=distinct <= _FEW)
+        commonest = counted.commonest(_FEW if distinct <= _FEW else _COMMON, length=_LENGTH)
+        bars = _bars(commonest, records, in_order=distinct <= _FEW)
         rest = held - sum(bar.records or 0 for bar in bars)
         if rest:
             bars.append(_bar(f"{distinct - len(bars):,} other values", rest, records, kind="rest"))

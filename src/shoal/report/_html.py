@@ -61,18 +61,18 @@ def render_html(document: Document) -> str:
 
 def charts(document: Document) -> list[Chart]:
     """Return every chart of the report; a name that occurs twice belongs to several released tables."""
-    found = [levels_chart(document.levels)] if document.levels else []
+    pictures = [levels_chart(document.levels)] if document.levels else []
     if document.lattice is not None:
-        found.append(lattice_chart(document.lattice))
+        pictures.append(lattice_chart(document.lattice))
     if document.budget is not None:
-        found.append(budget_chart(document.steps, document.budget))
+        pictures.append(budget_chart(document.steps, document.budget))
     for table in document.tables:
         if table.risk is not None:
-            found.append(class_sizes_chart(table.risk, document.before))
+            pictures.append(class_sizes_chart(table.risk, document.before))
         for column in table.columns:
             inside = inside_chart(column)
-            found += [column_chart(column), *([] if inside is None else [inside])]
-    return found
+            pictures += [column_chart(column), *([] if inside is None else [inside])]
+    return pictures
 
 
 def _render_origin(document: Document) -> str:
@@ -261,10 +261,10 @@ _SECONDS = 60
 
 def find_chart(document: Document, name: str) -> Chart:
     """Return the chart with a name, such as ``class-sizes`` or ``column:age``."""
-    found = {chart.name: chart for chart in reversed(charts(document))}
-    if name not in found:
-        raise ParameterError(f"the report has no chart `{name}`.", hint=f"it has {quoted(reversed(found))}")
-    return found[name]
+    pictures = {chart.name: chart for chart in reversed(charts(document))}
+    if name not in pictures:
+        raise ParameterError(f"the report has no chart `{name}`.", hint=f"it has {quoted(reversed(pictures))}")
+    return pictures[name]
 
 
 def svg_to_png(chart: Chart, *, scale: int = 3) -> bytes:

@@ -87,8 +87,12 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
 
 
 def _rehearsal(again: Result, plan: Plan) -> RehearsalFigures | None:
-    found = rehearse_release(again, kind=plan.rehearsal)
-    return None if found is None else RehearsalFigures(line=rehearsal_line(found), rows=tuple(rehearsal_rows(found)))
+    rehearsal = rehearse_release(again, kind=plan.rehearsal)
+    return (
+        None
+        if rehearsal is None
+        else RehearsalFigures(line=rehearsal_line(rehearsal), rows=tuple(rehearsal_rows(rehearsal)))
+    )
 
 
 def _clusters_again(plan: Plan, original: Table, certificate: Certificate) -> Result | None:
@@ -174,11 +178,11 @@ class Plots:
             raise ParameterError(f"the release has no column `{name}` to draw.")
         role = self.release.plan.schema[name].role
         released = self.release.table
-        found = column_figures(count_values(released, name), role, released.count())
+        figures = column_figures(count_values(released, name), role, released.count())
         if original is not None:
             pair = Pair.of(original.with_schema(self.release.plan.schema), released, columns=[name])
-            found = compared_column(found, distributions(pair)[0])
-        return column_chart(found)
+            figures = compared_column(figures, distributions(pair)[0])
+        return column_chart(figures)
 
     def lattice(self) -> Chart:
         """Draw the nodes that the search looked at, from exact values at the bottom to hidden ones at the top.
@@ -188,10 +192,10 @@ class Plots:
         ParameterError
             If the method searched no lattice, or kept it back for differential privacy.
         """
-        found = None if self.release.search is None else lattice_figures(self.release.search)
-        if found is None:
+        figures = None if self.release.search is None else lattice_figures(self.release.search)
+        if figures is None:
             raise ParameterError("this release did not come from a search over a lattice that can be shown.")
-        return lattice_chart(found)
+        return lattice_chart(figures)
 
 
 def lattice_figures(search: SearchResult) -> LatticeFigures | None:

@@ -75,8 +75,8 @@ class Assessment:
     combinations: tuple[CombinationRisk, ...] = ()
 
     def __repr__(self) -> str:
-        found = self.reidentification
-        return f"<Assessment of {found.records:,} records: {found.unique:,} unique, smallest class {found.smallest:,}>"
+        risk = self.reidentification
+        return f"<Assessment of {risk.records:,} records: {risk.unique:,} unique, smallest class {risk.smallest:,}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -163,10 +163,10 @@ def _measure_disclosure(table: Table, secrets: Sequence[str], known: Frequencies
     cells = known.records * (len(known.attributes) + len(secrets))
     batches = [tuple(secrets)] if cells <= _TOGETHER else [(name,) for name in secrets]
     return tuple(
-        found
+        disclosures
         for batch in batches
         if batch
-        for found in attribute_disclosure(Classes.from_tuples(tables.encode(table, sensitive=batch).frequencies))
+        for disclosures in attribute_disclosure(Classes.from_tuples(tables.encode(table, sensitive=batch).frequencies))
     )
 
 

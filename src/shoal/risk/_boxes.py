@@ -117,18 +117,18 @@ def _first(places: Floats | None, size: int) -> Floats | None:
 
 
 def _index(texts: pa.Array, known: pa.Array) -> Codes:
-    found = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
-    return np.array(found.to_numpy(zero_copy_only=False), dtype=np.int32)
+    codes = pc.index_in(texts, value_set=known, skip_nulls=True).fill_null(-1)
+    return np.array(codes.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
 def _read_level(hierarchy: Hierarchy | None, level: int, texts: pa.Array, low: Codes, high: Codes) -> None:
     assert hierarchy is not None  # noqa: S101 - there is no level without it
     labels, codes = hierarchy.labels[level], hierarchy.codes[level]
     position = _index(texts, pa.array(labels, pa.string()))
-    found = position >= 0
+    present = position >= 0
     # the leaves of a value are neighbours: codes never descend
-    low[found] = np.searchsorted(codes, position[found])
-    high[found] = np.searchsorted(codes, position[found], side="right") - 1
+    low[present] = np.searchsorted(codes, position[present])
+    high[present] = np.searchsorted(codes, position[present], side="right") - 1
 
 
 class _LabelReader:
@@ -145,9 +145,9 @@ class _LabelReader:
         """Return the first and the last leaf that a value covers; its own position, twice, where it covers none."""
         place = math.nan
         if self.places is not None:
-            found = self._interval(label)
-            if found is not None:
-                return found
+            interval = self._interval(label)
+            if interval is not None:
+                return interval
             place = self._place(label)
             if place in self._leaf_at:
                 return self._leaf_at[place], self._leaf_at[place]

@@ -131,7 +131,7 @@ def _judge(features: Floats, inside: Mask) -> Attack:
     scores = (features - mean) / np.maximum(spread, 0.5)
     best = max(
         ((*_threshold(scores[:learn, :, feature], inside[:learn]), feature) for feature in range(features.shape[2])),
-        key=lambda found: found[0],
+        key=lambda trial: trial[0],
     )
     _, threshold, upward, feature = best
     said = scores[learn:, :, feature] >= threshold

@@ -88,10 +88,10 @@ class Pair:
             if axis.name in present:
                 position = present.index(axis.name)
                 labels, codes = after.hierarchies[position].labels[0], after.codes[:, position]
-            found = cover(axis, labels)
-            covers.append(found.axis)
-            low.append(found.low[codes])
-            high.append(found.high[codes])
+            covered = cover(axis, labels)
+            covers.append(covered.axis)
+            low.append(covered.low[codes])
+            high.append(covered.high[codes])
         counts = after.counts
         if weights is not None:
             each = np.array([float(label or 0) for label in after.hierarchies[-1].labels[0]])[after.codes[:, -1]]
@@ -217,9 +217,9 @@ def _nearest(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:
     another one 0 if the box holds the value and 1 if not. Cost: O(targets * boxes * columns).
     """
     boxes = pair.released
-    rows, found = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    rows, nearest = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     if not len(boxes):
-        return rows[0], found[0]
+        return rows[0], nearest[0]
     step = max(1, _CELLS // len(boxes))
     for first in range(0, len(targets), step):
         block = np.zeros((len(targets[first : first + step]), len(boxes)))
@@ -228,8 +228,8 @@ def _nearest(pair: Pair, targets: Codes) -> tuple[Rows, Rows]:
         least = block.min(axis=1, keepdims=True)
         near = np.nonzero(block <= least * (1 + _TIE) + _TIE**2)
         rows.append(near[0] + first)
-        found.append(near[1])
-    return np.concatenate(rows), np.concatenate(found)
+        nearest.append(near[1])
+    return np.concatenate(rows), np.concatenate(nearest)
 
 
 def _gaps(axis: ColumnAxis, boxes: Boxes, column: int, values: Codes) -> Floats:

@@ -72,19 +72,19 @@ def linkage(pair: Pair, *, targets: int = 1000, subsets: int = 10, seed: int = 0
 def _subsets(columns: int, size: int, limit: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
     if math.comb(columns, size) <= limit:
         return list(itertools.combinations(range(columns), size))
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < limit:
-        found[tuple(sorted(generator.choice(columns, size=size, replace=False).tolist()))] = None
-    return list(found)
+    subsets: dict[tuple[int, ...], None] = {}
+    while len(subsets) < limit:
+        subsets[tuple(sorted(generator.choice(columns, size=size, replace=False).tolist()))] = None
+    return list(subsets)
 
 
 def _knowledge(pair: Pair, people: np.typing.NDArray[np.int32], subsets: list[tuple[int, ...]]) -> Knowledge:
     fits, single, linked = [], [], []
     for columns in subsets:
-        found = candidates(pair.only(columns), people[:, list(columns)])
-        fits.append(float((found > 0).mean()))
-        single.append(float((found == 1).mean()))
-        linked.append(float((1 / found[found > 0]).sum() / len(people)))
+        matches = candidates(pair.only(columns), people[:, list(columns)])
+        fits.append(float((matches > 0).mean()))
+        single.append(float((matches == 1).mean()))
+        linked.append(float((1 / matches[matches > 0]).sum() / len(people)))
     worst = int(np.argmax(linked))
     return Knowledge(
         known=len(subsets[0]),
@@ -217,8 +217,8 @@ def combination_risk_of(data: Sample, *, largest: int, k: int) -> tuple[Combinat
             hint="look at combinations of fewer columns",
         )
     chosen = (each for size in range(1, min(largest, keys) + 1) for each in itertools.combinations(range(keys), size))
-    found = [_risk(data, each, k) for each in chosen]
-    return tuple(sorted(found, key=lambda each: (-each.unique, -each.linked, len(each.columns), each.columns)))
+    risks = [_risk(data, each, k) for each in chosen]
+    return tuple(sorted(risks, key=lambda each: (-each.unique, -each.linked, len(each.columns), each.columns)))
 
 
 def _risk(data: Sample, chosen: tuple[int, ...], k: int) -> CombinationRisk:

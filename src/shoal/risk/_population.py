@@ -126,8 +126,8 @@ def _classes(counts: SizeCounts, people: int, chosen: str) -> float:
     if people == counts.records or not counts.having(1):
         return counts.classes
     if chosen == "pitman":
-        found = pitman_classes(counts, people)
-        return zayatz_classes(counts, people) if found is None else found
+        classes = pitman_classes(counts, people)
+        return zayatz_classes(counts, people) if classes is None else classes
     by_shlosser = shlosser(counts, counts.records / people)
     if chosen == "snb":
         return by_shlosser
@@ -221,8 +221,8 @@ def _approximation(f: Floats, p: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = p / (1 - p)
         closed = np.where(f == 1, odds * -np.log(p), odds - odds**2 * -np.log(p))
-    found = np.where(f <= 2, closed, p / (f - 1 + p))
-    return np.asarray(np.where(p == 1, 1 / f, found))
+    risks = np.where(f <= 2, closed, p / (f - 1 + p))
+    return np.asarray(np.where(p == 1, 1 / f, risks))
 
 
 def _expansion(f: Floats, p: Floats) -> Floats:

@@ -117,12 +117,12 @@ class _Compared:
         labels = tuple(dict.fromkeys(mine + theirs))
         position = {label: row for row, label in enumerate(labels)}
         rows, masked_rows = (np.array([position[label] for label in column]) for column in (mine, theirs))
-        found = cover(axis, labels)
-        places = found.axis.places
+        covered = cover(axis, labels)
+        places = covered.axis.places
         if places is not None and np.isfinite(places).all():
-            middle = (places[found.low] + places[found.high]) / 2
-            return cls(original=middle[rows], masked=middle[masked_rows], width=_width(found.axis))
-        return cls(original=rows, masked=masked_rows, distances=_semantic(found.axis, found.low, found.high))
+            middle = (places[covered.low] + places[covered.high]) / 2
+            return cls(original=middle[rows], masked=middle[masked_rows], width=_width(covered.axis))
+        return cls(original=rows, masked=masked_rows, distances=_semantic(covered.axis, covered.low, covered.high))
 
 
 def _width(axis: ColumnAxis) -> float:

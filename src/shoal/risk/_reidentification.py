@@ -74,16 +74,16 @@ def reidentification(classes: Classes) -> Reidentification:
     (2, 1.0, 0.4)
     """
     present = classes.sizes > 0
-    found = reidentification_of_sizes(*np.unique(classes.sizes[present], return_counts=True))
+    risk = reidentification_of_sizes(*np.unique(classes.sizes[present], return_counts=True))
     if not present.any():
-        return found
+        return risk
     people = classes.crowds[present]
     if classes.persons is not None:
-        found = _of_persons(found, classes.sizes[present], people, np.ones_like(people))
+        risk = _of_persons(risk, classes.sizes[present], people, np.ones_like(people))
     if classes.population is None:
-        return found
+        return risk
     crowd = np.maximum(classes.population[present], people)
-    return replace(found, journalist=1 / int(crowd.min()), marketer=float((people / crowd).sum() / int(people.sum())))
+    return replace(risk, journalist=1 / int(crowd.min()), marketer=float((people / crowd).sum() / int(people.sum())))
 
 
 def reidentification_of_sizes(sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> Reidentification:
@@ -187,11 +187,12 @@ def k_map(released: Table, population: Table, schema: Schema) -> PopulationMap:
     wanted = Schema(attributes=tuple(schema[name] for name in names), folder=schema.folder)
     if schema.person is not None and schema.person in population.columns:
         whose = Schema(attributes=(*wanted, schema[schema.person]), folder=schema.folder)
-        found = tables.people(population.select(*names, schema.person).with_schema(whose))
-        if found.repeat:
+        counts = tables.people(population.select(*names, schema.person).with_schema(whose))
+        if counts.repeat:
             raise DataError(
-                f"the population {population.source.name} has {found.records:,} records of {found.persons:,} persons; "
-                "a release whose classes may overlap is compared with one record of each.",
+                f"the population {population.source.name} has {counts.records:,} records "
+                f"of {counts.persons:,} persons; a release whose classes may overlap is compared with "
+                "one record of each.",
                 hint="keep one record per person, such as the latest",
             )
     pair = Pair.of(population.select(*names).with_schema(wanted), released, columns=names)
@@ -262,8 +263,8 @@ def people_risk(table: Table) -> PeopleRisk | None:
     schema = tables.schema_of(table)
     if schema.person is None and schema.household is None:
         return None
-    found = tables.encode(table, sensitive=(), households=True).frequencies
-    return risk_of_classes(found, tables.group(found.codes)[0].astype(np.int64), schema.person)
+    frequencies = tables.encode(table, sensitive=(), households=True).frequencies
+    return risk_of_classes(frequencies, tables.group(frequencies.codes)[0].astype(np.int64), schema.person)
 
 
 def risk_of_classes(found: Frequencies, labels: Counts, column: str | None) -> PeopleRisk:

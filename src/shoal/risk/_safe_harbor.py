@@ -118,11 +118,11 @@ def safe_harbor(released: Table, schema: Schema) -> tuple[Finding, ...]:
 
 
 def _finding(released: Table, profile: ColumnProfile, schema: Schema) -> Finding:
-    found = list(_find_identifiers(released, profile, schema))
-    if not found:
+    identifiers = list(_find_identifiers(released, profile, schema))
+    if not identifiers:
         return Finding(column=profile.name)
-    verdict = min((each.verdict for each in found), key=list(Verdict).index)
-    worst = [each for each in found if each.verdict is verdict]
+    verdict = min((each.verdict for each in identifiers), key=list(Verdict).index)
+    worst = [each for each in identifiers if each.verdict is verdict]
     letters = "".join(sorted({letter for each in worst for letter in each.letters}))
     words = "; ".join(dict.fromkeys(each.words for each in worst))
     return Finding(column=profile.name, letters=letters, verdict=verdict, words=words)
@@ -175,7 +175,7 @@ def _date(name: str, labels: list[str]) -> Finding:
 
 
 def _age(name: str, labels: list[str]) -> Finding:
-    begins = {label: float(found[0]) for label in labels if (found := _NUMBER.search(label))}
+    begins = {label: float(match[0]) for label in labels if (match := _NUMBER.search(label))}
     old = [label for label, begin in begins.items() if begin >= _OLDEST]
     if any(begins[label] > _OLDEST for label in old) or len(old) > 1:
         words = "ages over 89 are shown separately"
@@ -187,7 +187,7 @@ def _age(name: str, labels: list[str]) -> Finding:
 
 
 def _place(name: str, labels: list[str]) -> Finding:
-    digits = max((len(found[0]) for label in labels if (found := re.match(r"\d+", label))), default=0)
+    digits = max((len(match[0]) for label in labels if (match := re.match(r"\d+", label))), default=0)
     if digits > 3:
         words = f"a place, shown with up to {digits} digits"
         return Finding(column=name, letters="B", verdict=Verdict.FOUND, words=words)

@@ -68,12 +68,12 @@ class RecordScores:
 
     def smallest(self) -> dict[int, tuple[str, ...]]:
         """Return, for every record that has one, the first of its smallest minimal uniques."""
-        found: dict[int, int] = {}
+        sizes: dict[int, int] = {}
         for row, chosen in zip(self.rows.tolist(), self.sets.tolist(), strict=True):
-            if row not in found or chosen.bit_count() < found[row].bit_count():
-                found[row] = chosen
+            if row not in sizes or chosen.bit_count() < sizes[row].bit_count():
+                sizes[row] = chosen
         return {
-            row: tuple(name for j, name in enumerate(self.keys) if chosen >> j & 1) for row, chosen in found.items()
+            row: tuple(name for j, name in enumerate(self.keys) if chosen >> j & 1) for row, chosen in sizes.items()
         }
 
 
@@ -141,15 +141,15 @@ def record_scores(data: Sample, *, largest: int | None = None, scores: Scores = 
             f"special uniques can be looked for among at most 64 columns; the schema names {columns}.",
             hint="make fewer columns quasi-identifiers",
         )
-    found = unique_sets(data.codes, largest)
-    sizes = np.array([chosen.bit_count() for chosen in found.sets.tolist()], dtype=np.int64)
+    sets = unique_sets(data.codes, largest)
+    sizes = np.array([chosen.bit_count() for chosen in sets.sets.tolist()], dtype=np.int64)
     each = np.array([_score(size, columns, scores) for size in range(columns + 1)])[sizes]
-    total = np.bincount(found.rows, weights=each, minlength=len(data)).astype(np.float64)
-    holds = found.sets[:, None] >> np.arange(columns, dtype=np.uint64) & np.uint64(1)
+    total = np.bincount(sets.rows, weights=each, minlength=len(data)).astype(np.float64)
+    holds = sets.sets[:, None] >> np.arange(columns, dtype=np.uint64) & np.uint64(1)
     return RecordScores(
         keys=data.keys,
-        rows=found.rows,
-        sets=found.sets,
+        rows=sets.rows,
+        sets=sets.sets,
         scores=total,
         intrusions=_intrusions(total, data.classes()[1], columns),
         contributions=each @ holds.astype(np.float64),

@@ -175,16 +175,16 @@ class Reading:
 
     def problems(self, kind: Kind) -> list[str]:
         """Say what does not go with a kind of column."""
-        found = []
+        problems = []
         if self.date_format is not None and kind is not Kind.DATE:
-            found.append("`date_format` applies only to date columns")
+            problems.append("`date_format` applies only to date columns")
         if any((self.decimal, self.thousands, self.unit)) and kind is not Kind.NUMERIC:
-            found.append("`decimal`, `thousands` and `unit` apply only to numeric columns")
+            problems.append("`decimal`, `thousands` and `unit` apply only to numeric columns")
         if self.unreadable and kind not in (Kind.NUMERIC, Kind.DATE):
-            found.append("`unreadable` applies only to numeric and date columns")
+            problems.append("`unreadable` applies only to numeric and date columns")
         if self.round_to is not None and kind is not Kind.NUMERIC:
-            found.append("`round_to` applies only to numeric columns")
-        return found
+            problems.append("`round_to` applies only to numeric columns")
+        return problems
 
 
 PLAIN = Reading()
@@ -192,11 +192,11 @@ PLAIN = Reading()
 
 def date_pattern(date_format: str) -> tuple[str, dict[str, int]] | None:
     """Return a regular expression for days written so, and the number of the group of each part; None if it is none."""
-    found = _FORMAT.fullmatch(date_format)
-    if found is None or {found[1], found[3], found[5]} != set(_PARTS):
+    match = _FORMAT.fullmatch(date_format)
+    if match is None or {match[1], match[3], match[5]} != set(_PARTS):
         return None
-    parts = (found[1], found[3], found[5])
-    fixed = not found[2] or not found[4]  # without a sign between them, parts have all their digits
+    parts = (match[1], match[3], match[5])
+    fixed = not match[2] or not match[4]  # without a sign between them, parts have all their digits
     one, two, three = (_PARTS[part].replace("{1,2}", "{2}") if fixed else _PARTS[part] for part in parts)
-    pattern = f"^{one}{re.escape(found[2])}{two}{re.escape(found[4])}{three}([T ,].*)?$"
+    pattern = f"^{one}{re.escape(match[2])}{two}{re.escape(match[4])}{three}([T ,].*)?$"
     return pattern, {part: number for number, part in enumerate(parts, start=1)}

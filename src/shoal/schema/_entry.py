@@ -137,15 +137,15 @@ def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
     def read_list(value: object) -> tuple[T, ...]:
         if not isinstance(value, list | tuple):
             raise Unlike("a list")
-        found, wrong = [], {}
+        values, wrong = [], {}
         for place, item in enumerate(value, start=1):
             try:
-                found.append(read(item))
+                values.append(read(item))
             except Unlike as error:
                 wrong[place] = next(iter(error.items.values()), error.expected)
         if wrong:
             raise Unlike("a list", wrong)
-        return tuple(found)
+        return tuple(values)
 
     return read_list
 

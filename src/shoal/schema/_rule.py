@@ -160,13 +160,13 @@ class HierarchyRule(ABC):
     @classmethod
     def read(cls, entry: TomlTable) -> Self | None:
         """Return the rule that a table of a schema file describes, or None and note why there is none."""
-        found = {}
+        parameters = {}
         for each in cls._places():
             required = each.default is dataclasses.MISSING
-            found[each.name] = entry.get(each.metadata["key"], each.metadata["read"], required=required)
+            parameters[each.name] = entry.get(each.metadata["key"], each.metadata["read"], required=required)
         if not entry.close():
             return None
-        return cls(**{name: value for name, value in found.items() if value is not None})
+        return cls(**{name: value for name, value in parameters.items() if value is not None})
 
     def write(self) -> dict[str, object]:
         """Return the table of a schema file that describes the rule; what has its default value is left out."""

@@ -93,11 +93,11 @@ class EncodedTexts:
 
 def encode_texts(texts: pa.StringArray) -> EncodedTexts:
     """Return texts by number, as they appear."""
-    found = texts.dictionary_encode()
-    groups = found.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    encoded = texts.dictionary_encode()
+    groups = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     # groups are numbered as they appear, so a first place is where the running maximum grows
     first = np.flatnonzero(np.diff(np.maximum.accumulate(groups), prepend=-1))
-    return EncodedTexts(groups=groups, labels=found.dictionary, first=first)
+    return EncodedTexts(groups=groups, labels=encoded.dictionary, first=first)
 
 
 def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:
@@ -113,11 +113,11 @@ def numbers(values: pa.Array, name: str, what: str = "values") -> Floats:
             raise HierarchyError(f"column `{name}`: {bad:,} of {len(values):,} {what} are not numbers")
         # Arrow does not read a leading plus or a bare trailing point
         values = pc.replace_substring_regex(pc.utf8_ltrim(values, "+"), r"\.($|[eE])", r".0\1")
-    found = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    infinite = int(np.count_nonzero(~np.isfinite(found)))
+    floats = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    infinite = int(np.count_nonzero(~np.isfinite(floats)))
     if infinite:
-        raise HierarchyError(f"column `{name}`: {infinite:,} of {len(found):,} {what} are not finite numbers")
-    return found
+        raise HierarchyError(f"column `{name}`: {infinite:,} of {len(floats):,} {what} are not finite numbers")
+    return floats
 
 
 def days(values: pa.Array, name: str, what: str = "values") -> Days:
@@ -222,10 +222,10 @@ def _extent(label: str, read: Callable[[str], Extent | None]) -> Extent | None:
 
 def _number(text: str) -> Extent | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return (found, found) if math.isfinite(found) else None
+    return (number, number) if math.isfinite(number) else None
 
 
 def _days(text: str) -> Extent | None:

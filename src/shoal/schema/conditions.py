@@ -183,11 +183,11 @@ def attributes(condition: Condition | None) -> frozenset[str]:
 
 
 def _all(regions: Iterable[Region]) -> Region:
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for each in regions:
         for attribute, values in each.items():
-            found[attribute] = found[attribute] & values if attribute in found else values
-    return found
+            limits[attribute] = limits[attribute] & values if attribute in limits else values
+    return limits
 
 
 def _common(regions: list[Region]) -> Region:

@@ -74,9 +74,9 @@ def parse(text: str | None, schema: Schema, *, derived: bool = False) -> Conditi
     if len(text) > LONGEST:
         raise FilterError(f"a filter may have at most {LONGEST:,} characters.")
     parser = _Parser(_tokens(text), schema, derived=derived)
-    found = parser.either(0)
+    condition = parser.either(0)
     parser.end()
-    return found
+    return condition
 
 
 def normal(text: str | None) -> str:
@@ -85,7 +85,7 @@ def normal(text: str | None) -> str:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, place = [], 0
+    tokens, place = [], 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None or match.lastgroup is None:
@@ -97,9 +97,9 @@ def _tokens(text: str) -> list[_Token]:
         kind, token = match.lastgroup, match[match.lastgroup]
         if kind == "name" and token.lower() in _WORDS:
             kind, token = "word", token.lower()
-        found.append(_Token(kind, token, match.start(kind if kind != "word" else "name") + 1))
+        tokens.append(_Token(kind, token, match.start(kind if kind != "word" else "name") + 1))
         place = match.end()
-    return [*found, _Token("end", "", len(text) + 1)]
+    return [*tokens, _Token("end", "", len(text) + 1)]
 
 
 class _Parser:
@@ -128,9 +128,9 @@ class _Parser:
         if self._skip("not"):
             return Not(self._factor(depth + 1))
         if self._skip("("):
-            found = self.either(depth + 1)
+            condition = self.either(depth + 1)
             self._need(")")
-            return found
+            return condition
         return self._comparison()
 
     def _comparison(self) -> Condition:

@@ -70,7 +70,7 @@ def read_crowd_list(path: Path) -> list[ShownCrowd]:
     states = {state.name.lower(): state for state in State}
     try:
         _, *rows = csv.reader(io.StringIO(text, newline=""))
-        found = [
+        crowds = [
             ShownCrowd(
                 number=int(number), parent=int(parent) if parent else None, people=int(people), state=states[state]
             )
@@ -78,9 +78,9 @@ def read_crowd_list(path: Path) -> list[ShownCrowd]:
         ]
     except (ValueError, KeyError):
         raise VerificationError(f"{path.name} is not as Shoal writes it") from None
-    if write_crowd_list(found) != text or len({crowd.number for crowd in found}) != len(found):
+    if write_crowd_list(crowds) != text or len({crowd.number for crowd in crowds}) != len(crowds):
         raise VerificationError(f"{path.name} is not as Shoal writes it")
-    return found
+    return crowds
 
 
 def read_crowds(path: Path) -> Integers:

@@ -28,8 +28,8 @@ def for_analysis(rows: pa.Table, schema: Schema, *, bounds: bool = False) -> pa.
         columns[name] = rows[name] if extents is None else _order_labels(rows[name], extents)
         wanted = attribute is not None and attribute.role.known_elsewhere
         if bounds and wanted and attribute is not None and attribute.kind in (Kind.NUMERIC, Kind.DATE):
-            found = ends_of(rows[name], attribute.kind, extents)
-            for end, values in zip(("lower", "upper"), found or (), strict=False):
+            ends = ends_of(rows[name], attribute.kind, extents)
+            for end, values in zip(("lower", "upper"), ends or (), strict=False):
                 columns[_free(f"{name}_{end}", rows.column_names)] = values
     return pa.table(columns)
 
@@ -62,13 +62,13 @@ def _extents(attribute: Attribute, column: pa.ChunkedArray, schema: Schema) -> d
         return None
     labels = [label for label in pc.unique(column).to_pylist() if label is not None]
     if attribute.kind is Kind.ORDINAL:
-        found = _places(attribute, schema)
+        extents = _places(attribute, schema)
     elif attribute.kind in (Kind.NUMERIC, Kind.DATE):
         read = number_extent if attribute.kind is Kind.NUMERIC else day_extent
-        found = {label: extent for label in labels if (extent := read(label)) is not None}
+        extents = {label: extent for label in labels if (extent := read(label)) is not None}
     else:
         return None
-    return {label: found[label] for label in labels} if labels and all(label in found for label in labels) else None
+    return {label: extents[label] for label in labels} if labels and all(label in extents for label in labels) else None
 
 
 def _places(attribute: Attribute, schema: Schema) -> dict[str, Extent]:
@@ -80,13 +80,13 @@ def _places(attribute: Attribute, schema: Schema) -> dict[str, Extent]:
         return {}
     rank = {str(value): float(place) for place, value in enumerate(values)}
     leaves = [rank.get(str(leaf), math.nan) for leaf in hierarchy.labels[0]]
-    found = {f"[{one}, {other}]": (a, b) for one, a in rank.items() for other, b in rank.items() if a < b}
+    extents = {f"[{one}, {other}]": (a, b) for one, a in rank.items() for other, b in rank.items() if a < b}
     for level, labels in enumerate(hierarchy.labels):
         for code, label in enumerate(labels):
             below = [leaves[leaf] for leaf, each in enumerate(hierarchy.codes[level].tolist()) if each == code]
             if label is not None and not any(map(math.isnan, below)):
-                found.setdefault(label, (min(below, default=math.inf), max(below, default=math.inf)))
-    return found | {TOP: (-math.inf, math.inf)}
+                extents.setdefault(label, (min(below, default=math.inf), max(below, default=math.inf)))
+    return extents | {TOP: (-math.inf, math.inf)}
 
 
 def _order_labels(column: pa.ChunkedArray, extents: Mapping[str, Extent]) -> pa.DictionaryArray:

@@ -205,8 +205,8 @@ class Lookup:
             return False
         rows, counted = table.expression, {*frequencies.attributes, *(each.name for each in frequencies.sensitive)}
         several = {f"n{i}": rows[name].approx_nunique() + 1 for i, name in enumerate(others) if name not in counted}
-        found = table.engine.fetch(rows.aggregate(**several)).to_pylist()[0].values() if several else ()
-        return bool(len(frequencies.counts) * math.prod(found) * _OFTEN <= frequencies.records)
+        counts = table.engine.fetch(rows.aggregate(**several)).to_pylist()[0].values() if several else ()
+        return bool(len(frequencies.counts) * math.prod(counts) * _OFTEN <= frequencies.records)
 
     def words(self, records: TableQuery) -> tuple[Packing, dict[str, Any]]:
         """Return the few-valued released columns as packed words ``word{i}``, and how they are packed."""
@@ -282,9 +282,9 @@ def all_looked_up(table: Table, columns: Mapping[str, dict[str, Any]]) -> TableQ
     """
     numbers, joined = dict[str, Any](), dict[str, pa.Table]()
     for name, known in columns.items():
-        found = _translate_values(table, name, known)
-        if found is not None:
-            numbers |= found
+        translated = _translate_values(table, name, known)
+        if translated is not None:
+            numbers |= translated
         elif len(known) > 1:
             joined[name] = _without_unused(known)
     records = table.expression.mutate(**numbers) if numbers else table.expression
@@ -322,8 +322,8 @@ def _translate_values(table: Table, name: str, known: dict[str, Any]) -> dict[st
     if not all(pa.types.is_integer(numbers.type) for numbers in beside):
         return None
     column = key(table.expression[name])
-    found = {each: table.engine.translate_values(column, values, known[each]) for each in list(known)[1:]}
-    return None if any(number is None for number in found.values()) else found
+    translated = {each: table.engine.translate_values(column, values, known[each]) for each in list(known)[1:]}
+    return None if any(number is None for number in translated.values()) else translated
 
 
 def look_up(table: Table, records: TableQuery, name: str, known: pa.Table) -> TableQuery:

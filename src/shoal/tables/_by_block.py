@@ -136,10 +136,10 @@ class Blocks:
             new = {place: joined[f"becomes{j}"] for j, place in enumerate(places)}
             kept = {name: joined[name] for name in self.numbers.columns if name not in new}
             stored = self.table.engine.keep(joined.select(**kept, **new))
-        found = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
+        columns = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
         for place, attribute, column in zip(places, attributes, codes.T, strict=True):
-            found[place] = attribute, count_places(column, counts, attribute.size)
-        secrets, totals = zip(*found.values(), strict=True)
+            columns[place] = attribute, count_places(column, counts, attribute.size)
+        secrets, totals = zip(*columns.values(), strict=True)
         return replace(
             self, numbers=stored, sensitive=secrets, totals=totals, relabelled=tuple(attributes[: len(names)])
         )
@@ -155,7 +155,7 @@ class Blocks:
             asked |= {f"n{i}": column.count(), f"m{i}": column.mean(), f"s{i}": column.deviation()}
             asked |= {f"low{i}": column.min(), f"high{i}": column.max()}
         row = figures(self.table, self.numbers.aggregate(**asked))
-        found = [
+        moments = [
             ColumnMoments(
                 count=int(row[f"n{i}"]),
                 mean=float(row[f"m{i}"] or 0.0),
@@ -164,7 +164,7 @@ class Blocks:
             )
             for i in range(len(self.names))
         ]
-        return int(row["records"]), found
+        return int(row["records"]), moments
 
     def sample(self, axes: Sequence[Coordinate], share: float) -> Floats:
         """Return the coordinates of about this share of the records, and last the number that settles ties.
@@ -188,16 +188,18 @@ class Blocks:
     def classes(self, axes: Sequence[Coordinate], block: Block) -> tuple[list[int], Classes]:
         """Return the numbers of the blocks, and the blocks as classes."""
         placed = self._assign_blocks(axes, block)
-        found: dict[str, ClassHistogram] = {}
+        histograms: dict[str, ClassHistogram] = {}
         for j, attribute in enumerate(self.sensitive):
             keys = ["block", f"s{j}"]
             rows = compute(self.table, placed.group_by(keys).aggregate(records=placed.count()).order_by(keys))
             numbers, starts = np.unique(rows["block"].to_numpy(), return_index=True)
             codes, counts = rows[f"s{j}"].to_numpy().astype(np.int32), rows["records"].to_numpy().astype(np.int64)
             offsets = np.append(starts, len(rows)).astype(np.int64)
-            found[attribute.name] = ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)
+            histograms[attribute.name] = ClassHistogram(
+                attribute=attribute, offsets=offsets, codes=codes, counts=counts
+            )
             sizes = np.add.reduceat(counts, starts)
-        return numbers.tolist(), Classes(sizes=sizes, sensitive=found)
+        return numbers.tolist(), Classes(sizes=sizes, sensitive=histograms)
 
     def cluster(
         self, axes: Sequence[Coordinate], block: Block, function: Task, columns: Mapping[str, str], keys: Sequence[str]
@@ -231,13 +233,13 @@ class Blocks:
             return self.engine.by_group(records, group, ROW, function, made)
 
     def _coordinates(self, axes: Sequence[Coordinate]) -> list[Any]:
-        found: list[Any] = []
+        coordinates: list[Any] = []
         for axis in axes:
             column = self.numbers[f"v{axis.column}"]
             value = column.isnull().cast("float64") if axis.missing else column.fill_null(axis.centre)
-            found.append((value - axis.centre) * axis.scale)
+            coordinates.append((value - axis.centre) * axis.scale)
         whose = function("xxhash64", INTEGER, self.numbers["who"]) if self.persons else self.numbers[ROW]
-        return [*found, hash_numbers(whose, 1)]
+        return [*coordinates, hash_numbers(whose, 1)]
 
     def _assign_blocks(self, axes: Sequence[Coordinate], block: Block) -> TableQuery:
         return self.numbers.mutate(block=_block_of(self._coordinates(axes), block).cast("int32"))
@@ -302,7 +304,7 @@ class ClusteredBlocks:
 
         Executors gather the values of every class; what a class is released as stays with them.
         """
-        found = {}
+        histograms = {}
         for j, attribute in enumerate(self.blocks.sensitive):
             counted = self.rows.group_by([*self.keys, f"s{j}"]).aggregate(records=self.rows.count())
             most = int(self.blocks.totals[j].sum()) + 1
@@ -312,8 +314,8 @@ class ClusteredBlocks:
             offsets = np.append(0, np.cumsum(lists.value_lengths().to_numpy())).astype(np.int64)
             codes, counts = (flat // most).astype(np.int32), (flat % most).astype(np.int64)
             values = {attribute.name: ClassHistogram(attribute=attribute, offsets=offsets, codes=codes, counts=counts)}
-            found[attribute.name] = Classes(sizes=np.add.reduceat(counts, offsets[:-1]), sensitive=values), times
-        return found
+            histograms[attribute.name] = Classes(sizes=np.add.reduceat(counts, offsets[:-1]), sensitive=values), times
+        return histograms
 
     def release_columns(self, names: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: columns of the blocks replaced by ``new0``, ``new1``, ..., others as they are."""
@@ -323,12 +325,12 @@ class ClusteredBlocks:
 
     def _attach_labels(self, rows: TableQuery) -> tuple[TableQuery, dict[str, str]]:
         """Return rows with the labels of attributes that are released by them, and what these columns are called."""
-        found: dict[str, str] = {}
+        labels: dict[str, str] = {}
         for attribute in self.blocks.relabelled:
-            code, place = rows[self.blocks._secret(attribute.name)], f"label{len(found)}"
+            code, place = rows[self.blocks._secret(attribute.name)], f"label{len(labels)}"
             label = self.blocks.table.engine.look_labels_up(code, pa.array(attribute.labels, pa.string()))
-            rows, found[attribute.name] = rows.mutate(**{place: label}), place
-        return rows, found
+            rows, labels[attribute.name] = rows.mutate(**{place: label}), place
+        return rows, labels
 
     def release_exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
         """Return the released table: ``moved`` columns come, together, from the record that is called ``other``."""

@@ -188,8 +188,8 @@ def tally_by_class(encoded: EncodedRecords, labels: Integers, name: str) -> tupl
         values = table.expression.select(number=table.expression[ROW], value=table.expression[name])
         joined = values.inner_join(rows, [values["number"] == rows["record"]])
         counted = joined.group_by(["class", "value"]).aggregate(records=joined.count())
-        found = compute(table, counted.select("class", "records"))
-    return tuple(found[each].to_numpy().astype(np.int64) for each in ("class", "records"))
+        tallies = compute(table, counted.select("class", "records"))
+    return tuple(tallies[each].to_numpy().astype(np.int64) for each in ("class", "records"))
 
 
 def taken_from(table: Table, rows: TableQuery, other: str, names: Sequence[str]) -> tuple[TableQuery, dict[str, str]]:

@@ -61,28 +61,28 @@ def conform(table: Table, schema: Schema, *, allow_empty: bool) -> Table:
     """
     _check_columns(table, schema)
     readings = {attribute.name: _reading(table, attribute, schema.missing_values) for attribute in schema}
-    found = _count(table, readings)
+    counts = _count(table, readings)
     problems = Problems()
     for attribute in schema:
-        _judge(table, readings[attribute.name], found, problems)
-        empty = found[f"{attribute.name}/missing"] == found["records"]
+        _judge(table, readings[attribute.name], counts, problems)
+        empty = counts[f"{attribute.name}/missing"] == counts["records"]
         if empty and not allow_empty and not schema.is_total and not attribute.role.left_out:
             problems.add(f'column `{attribute.name}` has no value in any record; set `role = "drop"` to leave it out')
     typed = table.expression.mutate(
-        *name_values({name: key(reading.value(found)) for name, reading in readings.items()})
+        *name_values({name: key(reading.value(counts)) for name, reading in readings.items()})
     )
     replaced: dict[str, Value] = {}
     for attribute in schema:
         if readings[attribute.name].problem is None and not attribute.role.left_out:
-            replaced |= _check_values(table, typed, attribute, schema, found, problems)
-    problems.raise_as(SchemaError, hint=_hint(table, schema, found))
+            replaced |= _check_values(table, typed, attribute, schema, counts, problems)
+    problems.raise_as(SchemaError, hint=_hint(table, schema, counts))
     typed = typed.mutate(*name_values(replaced)) if replaced else typed
-    typed, left_out = _leave_out(table, typed, schema, found)
+    typed, left_out = _leave_out(table, typed, schema, counts)
     if not schema.is_total:
         _check_households(table, typed, schema)
     hidden = [ROW] if ROW in typed.columns else []
     chosen = typed.select(*schema.names, *hidden)
-    notes = (*table.notes, *_notes(schema, found), *_notes_of_outside(schema, found))
+    notes = (*table.notes, *_notes(schema, counts), *_notes_of_outside(schema, counts))
     return replace(table, expression=chosen, schema=schema, left_out=table.left_out + left_out, notes=notes)
 
 
@@ -258,25 +258,25 @@ def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
     ]
     if dropped:
         asked["left out"] = records.count(where=any_of(*dropped))
-    found = _compute_figures(table, asked)
+    totals = _compute_figures(table, asked)
     if table.source.first_row is None or ROW not in records.columns:
-        return found
+        return totals
     refused = [name for name, reading in readings.items() if reading.attribute.missing is Missing.REFUSE]
     wrong = [f"{name}/{what}" for name in readings for what in _WRONG] + [f"{name}/missing" for name in refused]
-    shown = [name for name in wrong if found.get(name, 0) > 0]
-    return found | _compute_figures(
+    shown = [name for name in wrong if totals.get(name, 0) > 0]
+    return totals | _compute_figures(
         table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown}
     )
 
 
 def _compute_figures(table: Table, asked: dict[str, Value]) -> dict[str, int]:
     """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for start in range(0, len(asked), _AT_ONCE):
         keys = list(asked)[start : start + _AT_ONCE]
         row = figures(table, table.expression.aggregate(**{f"a{i}": asked[key] for i, key in enumerate(keys)}))
-        found |= {key: -1 if value is None else int(value) for key, value in zip(keys, row.values(), strict=True)}
-    return found
+        totals |= {key: -1 if value is None else int(value) for key, value in zip(keys, row.values(), strict=True)}
+    return totals
 
 
 def _judge(table: Table, reading: _Reading, found: dict[str, int], problems: Problems) -> None:

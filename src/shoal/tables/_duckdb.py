@@ -229,12 +229,12 @@ class DuckDBEngine:
             listed = beside.take(pc.index_in(pa.array(range(first, last + 1), known.type), value_set=known))
         else:
             return None
-        found = f"list_extract({_listed(listed)}::BIGINT[], {place})"
+        translated = f"list_extract({_listed(listed)}::BIGINT[], {place})"
         if values.null_count:
             missing = numbers.filter(values.is_null())[0].as_py()
-            found = f"CASE WHEN v IS NULL THEN {'NULL' if missing is None else missing} ELSE {found} END"
+            translated = f"CASE WHEN v IS NULL THEN {'NULL' if missing is None else missing} ELSE {translated} END"
         name = _fresh("numbers")
-        self.connection.execute(f"CREATE TEMP MACRO {name}(v) AS {found}")
+        self.connection.execute(f"CREATE TEMP MACRO {name}(v) AS {translated}")
         return function(name, INTEGER, column)
 
     @_alone

@@ -100,10 +100,10 @@ def encode(
     )
     if known is not None:
         leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(known.columns, hierarchies, strict=True)]
-        found = merge_tuples(leaves, known.counts)
-        residents, _ = known.holders(leaves, found)
-        people_there = found[1] if residents is None else residents.crowds(np.arange(len(found[1])), len(found[1]))
-        frequencies = with_population(frequencies, found[0], people_there, residents)
+        merged = merge_tuples(leaves, known.counts)
+        residents, _ = known.holders(leaves, merged)
+        people_there = merged[1] if residents is None else residents.crowds(np.arange(len(merged[1])), len(merged[1]))
+        frequencies = with_population(frequencies, merged[0], people_there, residents)
     dictionaries = tuple(
         Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
         for column, hierarchy in zip(columns, hierarchies, strict=False)
@@ -153,10 +153,10 @@ class _CountedTuples:
             return profiles.holders, profiles
         key, *homes = self.keys
         persons = key.indices.astype(np.int64)
-        found = Holders.of(places, persons, self.counts, len(key.values))
+        holders = Holders.of(places, persons, self.counts, len(key.values))
         for home in homes:
-            found = found.living(persons, home.indices.astype(np.int64))
-        return found, PersonKeys(column=key.name, keys=key.values)
+            holders = holders.living(persons, home.indices.astype(np.int64))
+        return holders, PersonKeys(column=key.name, keys=key.values)
 
 
 def _population(population: Table, schema: Schema, names: tuple[str, ...]) -> _CountedTuples:
@@ -316,9 +316,9 @@ class _Tuples:
         open_ = [j for j, hierarchy in enumerate(self.hierarchies) if self.levels[j] < hierarchy.height]
         rows = self._steps(open_)
         asked = {f"n{j}": _together(self._words(rows, j), self.keys).approx_nunique() for j in open_}
-        found = figures(self.table, rows.aggregate(**asked))
+        totals = figures(self.table, rows.aggregate(**asked))
         losses = {j: _added_loss(self.hierarchies[j], self.levels[j], marginals[j]) for j in open_}
-        chosen = _cheapest(self.number, {j: int(found[f"n{j}"]) for j in open_}, losses, most)
+        chosen = _cheapest(self.number, {j: int(totals[f"n{j}"]) for j in open_}, losses, most)
         rows = self._steps([chosen])
         coarser = rows.select(**self._words(rows, chosen), records=rows.records)
         stored = self.table.engine.keep(coarser.group_by(self.keys).aggregate(records=coarser.records.sum()))
@@ -370,10 +370,10 @@ def _unpack_codes(rows: pa.Table, name: str, packing: Packing, maps: Sequence[Co
 def _together(columns: dict[str, Any], names: Sequence[str]) -> Any:
     """Return one value that differs where any of some whole numbers differs."""
     first, *others = [columns[name] for name in names]
-    found = first.cast("string") if others else first
+    key = first.cast("string") if others else first
     for other in others:
-        found = found + "," + other.cast("string")
-    return found
+        key = key + "," + other.cast("string")
+    return key
 
 
 def _added_loss(hierarchy: Hierarchy, level: int, marginal: Counts) -> float:

@@ -115,12 +115,12 @@ def _read_copy(source: str, options: Options) -> Table:
     scratch = Scratch()
     try:
         path, notes = _copy_of(source, scratch.path)
-        found = _read(path, options)
+        table = _read(path, options)
     except BaseException:
         scratch.remove()
         raise
-    weakref.finalize(found.engine, scratch.remove)
-    return replace(found, notes=(*notes, *found.notes))
+    weakref.finalize(table.engine, scratch.remove)
+    return replace(table, notes=(*notes, *table.notes))
 
 
 def _read(source: Any, options: Options) -> Table:
@@ -180,7 +180,7 @@ def readable(*, uploaded: bool = False) -> str:
 
 def uploadable() -> tuple[str, ...]:
     """Return the endings of files that may come from anyone."""
-    return tuple(found for each in files() if each.uploaded for found in each.every_ending)
+    return tuple(ending for each in files() if each.uploaded for ending in each.every_ending)
 
 
 def written_ending(source: str) -> str | None:
@@ -264,8 +264,8 @@ def write(
 def _writer(destination: str | Path, asked: str | None) -> Format:
     known = {name: each for name, each in FORMATS.items() if each.writable}
     if asked is None:
-        found = next((each for each in known.values() if each.suits(destination)), None)
-        if found is None:
+        file_format = next((each for each in known.values() if each.suits(destination)), None)
+        if file_format is None:
             ends = Path(destination).suffix.lower()
             kin = next((each for each in files() if ends in each.endings and each.written), None)
             if kin is not None:
@@ -276,7 +276,7 @@ def _writer(destination: str | Path, asked: str | None) -> Format:
                 "the name of the destination does not say which `format` to write.",
                 hint=f"let it end in one of {endings}, or give one of {', '.join(known)}",
             )
-        return found
+        return file_format
     if asked not in known:
         raise ParameterError(f"`format` of `write` must be one of {', '.join(known)}; got {asked!r}.")
     return known[asked]
@@ -417,11 +417,11 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
     shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
     with _copying(shown, hint="credentials and the region come from the usual settings, such as AWS_PROFILE"):
         store, place = fs.FileSystem.from_uri(address)
-        found = store.get_file_info(place)
-        if found.type is fs.FileType.NotFound:
+        info = store.get_file_info(place)
+        if info.type is fs.FileType.NotFound:
             raise DataError(f"{shown} does not exist, or you are not allowed to see it.")
         target = folder / base_name(parts.path)
-        if found.type is fs.FileType.File:
+        if info.type is fs.FileType.File:
             with store.open_input_stream(place) as stream:
                 _copy_stream(stream, target, shown)
             return target if target.suffix else _with_ending(target)

@@ -71,9 +71,9 @@ class Holders:
 
     def living(self, persons: Labels, homes: Labels) -> Holders:
         """Return the pairs with the household of every person; the arguments say who lives where, in any order."""
-        found: Counts = np.zeros(self.number, dtype=np.int64)
-        found[persons] = homes
-        return replace(self, homes=found)
+        counts: Counts = np.zeros(self.number, dtype=np.int64)
+        counts[persons] = homes
+        return replace(self, homes=counts)
 
     def group_pairs(self, labels: Labels) -> tuple[Counts, Counts]:
         """Return the distinct pairs of class and person, given the class of every tuple; negative is no class."""

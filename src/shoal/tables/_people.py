@@ -58,8 +58,8 @@ def people(table: Table) -> People:
     asked = {"records": records.count()}
     asked |= {"persons": key(records[person]).nunique()} if person else {}
     asked |= {"households": key(records[household]).nunique()} if household else {}
-    found = figures(table, records.aggregate(**asked))
-    return People(**{"persons": found["records"]} | found, column=person)
+    totals = figures(table, records.aggregate(**asked))
+    return People(**{"persons": totals["records"]} | totals, column=person)
 
 
 def person_of(table: Table) -> str | None:
@@ -109,15 +109,15 @@ def repeated_identifiers(table: Table) -> dict[str, int]:
         return {}
     asked = {f"distinct{i}": key(records[name]).nunique() for i, name in enumerate(names)}
     asked |= {f"present{i}": records[name].count() for i, name in enumerate(names)}
-    found = figures(table, records.aggregate(**asked))
+    totals = figures(table, records.aggregate(**asked))
     for i, name in enumerate(names):
-        present = int(found[f"present{i}"])
-        if person_key(name) and len(words(name)) > 1 and int(found[f"distinct{i}"]) == present == table.count():
+        present = int(totals[f"present{i}"])
+        if person_key(name) and len(words(name)) > 1 and int(totals[f"distinct{i}"]) == present == table.count():
             return {}
     return {
-        name: int(found[f"distinct{i}"])
+        name: int(totals[f"distinct{i}"])
         for i, name in enumerate(names)
-        if 1 < int(found[f"distinct{i}"]) < int(found[f"present{i}"]) <= _MOST * int(found[f"distinct{i}"])
+        if 1 < int(totals[f"distinct{i}"]) < int(totals[f"present{i}"]) <= _MOST * int(totals[f"distinct{i}"])
     }
 
 
@@ -177,8 +177,8 @@ def find_profiles(table: Table, records: TableQuery, counts: Counts, column: str
 
 def gather_values(rows: TableQuery, by: Sequence[str], name: str) -> TableQuery:
     """Return the values of a column that belong together, in ascending order, as ``pairs``."""
-    found = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
-    return found.mutate(pairs=found["pairs"].sort())
+    gathered = rows.group_by([*by]).aggregate(pairs=rows[name].collect())
+    return gathered.mutate(pairs=gathered["pairs"].sort())
 
 
 def kinds(table: Table, rows: TableQuery) -> tuple[Counts, pa.Array]:
@@ -218,14 +218,14 @@ def crowds(table: Table, names: Sequence[str], person: str) -> CrowdCounts:
     held = held.mutate(crowd=held.count().over(group_by="own"))
     classes = held.group_by("own").aggregate(records=held["records"].sum(), persons=held.count())
     alike = classes.group_by(["records", "persons"]).aggregate(times=classes.count())
-    found = compute(table, alike.order_by(["records", "persons"]))
+    counts = compute(table, alike.order_by(["records", "persons"]))
     lists = gather_values(held.mutate(pair=_text([held["own"], held["records"]])), ["who"], "pair")
     profiles = lists.group_by("pairs").aggregate(persons=lists.count())
     alone = figures(table, profiles.aggregate(alone=(profiles["persons"] == 1).cast("int64").sum()))["alone"]
     return CrowdCounts(
-        sizes=found["records"].to_numpy().astype(np.int64),
-        persons=found["persons"].to_numpy().astype(np.int64),
-        times=found["times"].to_numpy().astype(np.int64),
+        sizes=counts["records"].to_numpy().astype(np.int64),
+        persons=counts["persons"].to_numpy().astype(np.int64),
+        times=counts["times"].to_numpy().astype(np.int64),
         alone=int(alone or 0),
         **figures(table, _of_persons(held)),
     )

@@ -36,10 +36,10 @@ def profile(table: Table, *, date_format: str | None = None) -> tuple[ColumnProf
     """
     with quiet(table.source.name):
         records = table.count()
-        found: dict[str, ColumnProfile] = {}
+        profiles: dict[str, ColumnProfile] = {}
         for names in _together(table, records):
-            found |= _profiles(table, names, records, date_format)
-        return tuple(replace(found[name], title=table.titles.get(name, "")) for name in table.columns)
+            profiles |= _profiles(table, names, records, date_format)
+        return tuple(replace(profiles[name], title=table.titles.get(name, "")) for name in table.columns)
 
 
 def _together(table: Table, records: int) -> Iterator[list[str]]:
@@ -67,7 +67,7 @@ def _profiles(table: Table, names: Sequence[str], records: int, date_format: str
         alike.setdefault(guess.value, []).append(name)
         if guess.value.missing_values:
             texts[name] = {text: times for text, times in texts[name].items() if _is_value(text, guess.value, kind)}
-    found = {}
+    profiles = {}
     for reading, columns in alike.items():
         rows = _rows(table, columns, kind, reading, decimal)
         lengths = _lengths(table, {name: int(rows[name]["distinct"]) for name in columns}, texts, reading)
@@ -79,8 +79,8 @@ def _profiles(table: Table, names: Sequence[str], records: int, date_format: str
             if kind == "text":
                 values = [text.strip() for text in texts[name] if text.strip()]
                 looked_at |= {"bands": bands(values), "states": states(values)}
-            found[name] = _profile(name, kind, records, rows[name], written[name], looked_at)
-    return found
+            profiles[name] = _profile(name, kind, records, rows[name], written[name], looked_at)
+    return profiles
 
 
 def _values(table: Table, names: Sequence[str], missing: tuple[str, ...] = ()) -> TableQuery:
@@ -156,10 +156,10 @@ def _texts(table: Table, names: Sequence[str]) -> dict[str, dict[str, int]]:
         placed = values.mutate(place=row_number().over(group_by="column", order_by=order))
         common = placed.filter(placed.place < _SAMPLE).order_by(["column", "place"])
     rows = table.engine.fetch(common.select("column", text=common.value.cast("string"), times=common.times))
-    found: dict[str, dict[str, int]] = {name: {} for name in names}
+    texts: dict[str, dict[str, int]] = {name: {} for name in names}
     for column, text, times in zip(*(rows[name].to_pylist() for name in ("column", "text", "times")), strict=True):
-        found[names[column]][text] = times
-    return found
+        texts[names[column]][text] = times
+    return texts
 
 
 def _rows(

@@ -68,11 +68,11 @@ def _bound(where: Any, kinds: Callable[[], Mapping[str, Kind]]) -> ir.Value:
     if isinstance(where, ir.Value):
         return where
     try:
-        (found,) = ibis.table({name: _TYPES.get(kind, "string") for name, kind in kinds().items()}).bind(where)
+        (bound,) = ibis.table({name: _TYPES.get(kind, "string") for name, kind in kinds().items()}).bind(where)
     except Exception:
         # Ibis raises errors of many kinds for columns that do not exist and types that do not compare
         raise FilterError("the filter is not an Ibis expression about columns of this table.") from None
-    return found
+    return bound
 
 
 def _condition_text(node: Any, *, negated: bool) -> str:
@@ -242,22 +242,22 @@ class RecordStore:
         self, where: Selection | None, name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]
     ) -> list[int]:
         """Return how many records lie at each unit in ``bounds``; see :meth:`total`."""
-        found = self._count_by(self._units(where, name, origin, step, bounds), "unit")
-        return [found.get(unit, 0) for unit in range(bounds[0], bounds[1] + 1)]
+        tallies = self._count_by(self._units(where, name, origin, step, bounds), "unit")
+        return [tallies.get(unit, 0) for unit in range(bounds[0], bounds[1] + 1)]
 
     def tally_between(self, where: Selection | None, name: str, edges: Sequence[float]) -> list[int]:
         """Return how many records lie in each [edge, next edge)."""
         records = self._where(where)
         column: Any = records[self._names[name]]
         places = column.bucket([float(edge) for edge in edges])
-        found = self._count_by(records.select(place=places), "place")
-        return [found.get(place, 0) for place in range(len(edges) - 1)]
+        tallies = self._count_by(records.select(place=places), "place")
+        return [tallies.get(place, 0) for place in range(len(edges) - 1)]
 
     def tally_texts(self, where: Selection | None, name: str, values: Sequence[str | None]) -> list[int]:
         """Return how many records have each value."""
         records = self._where(where)
-        found = self._count_by(records.select(value=records[self._names[name]]), "value")
-        return [found.get(value, 0) for value in values]
+        tallies = self._count_by(records.select(value=records[self._names[name]]), "value")
+        return [tallies.get(value, 0) for value in values]
 
     def value_of(self, identifier: str, person: str, name: str) -> str | float | None:
         """Return a value of the one record with this identifier; None if there is none, or more than one."""

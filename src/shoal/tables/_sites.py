@@ -133,13 +133,13 @@ class Executors:
         names = [str(path.absolute()) for path in paths]
         tasks = self.engine.session.range(0, len(names), 1, len(names))
         with quiet(paths[0].parent.name):
-            found = _reports(tasks, functools.partial(_look_at, names, look))
-        if any("unshared" in each for each in found):
+            reports = _reports(tasks, functools.partial(_look_at, names, look))
+        if any("unshared" in each for each in reports):
             raise InputError(
                 "the Spark executors do not see the files of the release",
                 hint="verify it in a folder that the driver and all executors share, or without `spark`",
             )
-        return sorted(found, key=lambda each: int(each["task"]))
+        return sorted(reports, key=lambda each: int(each["task"]))
 
 
 def site_of(tables: Iterable[Table]) -> Site:

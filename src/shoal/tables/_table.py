@@ -40,8 +40,8 @@ class Source:
     first_row: int | None = None
 
     def __str__(self) -> str:
-        found = ", ".join(f"{key} {value}" for key, value in self.details)
-        return f"{self.name} ({self.kind}; {found})" if found else f"{self.name} ({self.kind})"
+        details = ", ".join(f"{key} {value}" for key, value in self.details)
+        return f"{self.name} ({self.kind}; {details})" if details else f"{self.name} ({self.kind})"
 
     def detail(self, key: str) -> str | None:
         """Return what was detected for ``key``."""
@@ -175,8 +175,8 @@ def numbers(table: Table, name: str) -> Floats:
     """Return the values of a numeric column, in the order of the source; a missing one is NaN."""
     table = number_records(table)
     records = table.expression
-    found = compute(table, records.order_by(ROW).select(value=records[name].cast("float64")))
-    return np.asarray(found["value"].to_numpy(), dtype=np.float64)
+    values = compute(table, records.order_by(ROW).select(value=records[name].cast("float64")))
+    return np.asarray(values["value"].to_numpy(), dtype=np.float64)
 
 
 def records_from(table: Table, start: int, limit: int) -> pa.Table:

@@ -149,8 +149,8 @@ class Values:
             return _alike(self.table, by, name)
         classes = self._numbers(by)
         held = _group_rows(self.rows, [*classes, *self._numbers([name])])
-        found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ([], "count_all")])
-        return int(pc.sum(found.filter(pc.equal(found["count_all"], 1))["records_sum"]).as_py() or 0)
+        sums = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ([], "count_all")])
+        return int(pc.sum(sums.filter(pc.equal(sums["count_all"], 1))["records_sum"]).as_py() or 0)
 
     def commonest_share(self, by: Sequence[str], name: str) -> float:
         """Return the greatest share of a class, by some columns, that has the same value of another column."""
@@ -158,8 +158,8 @@ class Values:
             return _commonest_share(self.table, by, name)
         classes = self._numbers(by)
         held = _group_rows(self.rows, [*classes, *self._numbers([name])])
-        found = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ("records", "max")])
-        return float(pc.max(pc.divide(found["records_max"].cast(pa.float64()), found["records_sum"])).as_py() or 0)
+        sums = held.group_by(classes, use_threads=False).aggregate([("records", "sum"), ("records", "max")])
+        return float(pc.max(pc.divide(sums["records_max"].cast(pa.float64()), sums["records_sum"])).as_py() or 0)
 
     def _count_block(self, block: Sequence[str]) -> None:
         rows = compute(self.table, _number_columns(self.table, block))
@@ -228,14 +228,14 @@ def _few(table: Table, name: str, rows: pa.Table) -> ValueCounts:
 def different(rows: pa.Table) -> tuple[pa.Table, Counts]:
     """Return the different rows of a table and how often each is there; columns may have any name."""
     names = [str(number) for number in range(rows.num_columns)]
-    found = _group_rows(rows.rename_columns(names), names)
-    return found.select(names).rename_columns(rows.column_names), found["records"].to_numpy().astype(np.int64)
+    groups = _group_rows(rows.rename_columns(names), names)
+    return groups.select(names).rename_columns(rows.column_names), groups["records"].to_numpy().astype(np.int64)
 
 
 def _group_rows(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Return every combination of values of some columns and the number of ``records`` that have it."""
-    found = rows.group_by(names, use_threads=False).aggregate([([], "count_all")])
-    return found.select([*names, "count_all"]).rename_columns([*names, "records"])
+    groups = rows.group_by(names, use_threads=False).aggregate([([], "count_all")])
+    return groups.select([*names, "count_all"]).rename_columns([*names, "records"])
 
 
 def _plain(kind: pa.DataType) -> bool:
@@ -294,8 +294,8 @@ def _find_erased(table: Table, names: Sequence[str], label: str) -> list[str]:
     ends = {
         f"{end}{i}": getattr(table.expression[name], end)() for i, name in enumerate(texts) for end in ("min", "max")
     }
-    found = figures(table, table.expression.aggregate(**ends))
-    return [name for i, name in enumerate(texts) if found[f"min{i}"] == found[f"max{i}"] == label]
+    counts = figures(table, table.expression.aggregate(**ends))
+    return [name for i, name in enumerate(texts) if counts[f"min{i}"] == counts[f"max{i}"] == label]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -235,7 +235,7 @@ def schemas(
     files: bool = False,
 ) -> Schema:
     """Return a schema of columns with different names; at most one each is the person, the household, the weight."""
-    found = draw(
+    schema = draw(
         st.lists(
             attributes(names=names, roles=roles, kinds=kinds, files=files),
             min_size=min_columns,
@@ -243,7 +243,7 @@ def schemas(
             unique_by=lambda attribute: attribute.name.casefold(),
         )
     )
-    return Schema(attributes=tuple(_one_each(found)), guessed=draw(st.booleans()))
+    return Schema(attributes=tuple(_one_each(schema)), guessed=draw(st.booleans()))
 
 
 def _one_each(found: Sequence[Attribute]) -> Iterator[Attribute]:

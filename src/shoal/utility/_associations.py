@@ -127,11 +127,11 @@ def _together(first: _Spread, second: _Spread, counts: npt.NDArray[np.int64]) ->
     if size <= _DENSE:
         both = np.bincount(keys, weights=counts, minlength=size).reshape(len(first.shares), len(second.shares))
         return np.asarray(first.shares.T @ both @ second.shares)
-    found, inverse = np.unique(keys, return_inverse=True)
+    distinct, inverse = np.unique(keys, return_inverse=True)
     records = np.bincount(inverse, weights=counts)
     table = np.zeros((first.shares.shape[1], second.shares.shape[1]))
-    for start in range(0, len(found), _ROWS):
-        rows = found[start : start + _ROWS]
+    for start in range(0, len(distinct), _ROWS):
+        rows = distinct[start : start + _ROWS]
         weighted = first.shares[rows // len(second.shares)] * records[start : start + _ROWS, None]
         table += weighted.T @ second.shares[rows % len(second.shares)]
     return table
@@ -240,10 +240,10 @@ def _shown_groups(pair: Pair, column: int) -> list[Group]:
 
 def _numbers(axis: ColumnAxis, groups: list[Group]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the group of every label; what is in none, such as words among numbers, gets a number of its own."""
-    found = np.full(len(axis.labels), len(groups), dtype=np.int64)
+    numbers = np.full(len(axis.labels), len(groups), dtype=np.int64)
     for number, group in enumerate(groups):
-        found[group.labels] = number
-    return found
+        numbers[group.labels] = number
+    return numbers
 
 
 def _shares(boxes: Boxes, numbers: list[np.ndarray[tuple[int], np.dtype[np.int64]]], sizes: list[int]) -> Shares:

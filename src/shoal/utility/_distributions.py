@@ -305,9 +305,9 @@ def group_labels(axis: ColumnAxis, shares: Floats, most: int) -> list[Group]:
     """
     missing = np.array([position for position, label in enumerate(axis.labels) if label is None], dtype=np.int64)
     known = np.array([position for position, label in enumerate(axis.labels) if label is not None], dtype=np.int64)
-    found = _common(known, shares, most) if axis.places is None else _group_ordered_labels(axis, known, shares, most)
-    end = found[-1].place + 1 if found else 0
-    return [*found, Group(labels=missing, place=end)] if len(missing) else found
+    groups = _common(known, shares, most) if axis.places is None else _group_ordered_labels(axis, known, shares, most)
+    end = groups[-1].place + 1 if groups else 0
+    return [*groups, Group(labels=missing, place=end)] if len(missing) else groups
 
 
 def _group_ordered_labels(axis: ColumnAxis, known: npt.NDArray[np.int64], shares: Floats, most: int) -> list[Group]:

@@ -249,17 +249,17 @@ def propensity(
     if labels.min() == labels.max():  # one of the tables is empty
         return Propensity(model=model, pmse=0.0, null=0.0, ratio=None, distinguishable=1.0, records=len(labels))
     share = float(labels.mean())
-    found = _pmse(model, features, labels, seed)
+    error = _pmse(model, features, labels, seed)
     null = float(
         np.mean([_pmse(model, features, generator.permutation(labels), seed + 1 + i) for i in range(shuffles)])
     )
     room = share * (1 - share) - null
     return Propensity(
         model=model,
-        pmse=found,
+        pmse=error,
         null=null,
-        ratio=found / null if null else None,
-        distinguishable=min(1.0, max(0.0, (found - null) / room)) if room > 0 else 0.0,
+        ratio=error / null if null else None,
+        distinguishable=min(1.0, max(0.0, (error - null) / room)) if room > 0 else 0.0,
         records=len(labels),
     )
 

@@ -65,16 +65,16 @@ class Anatomy(BlockMethod):
     about: ClassVar[str] = "All values stay; groups hide who has which secret."
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = PartitionMethod.problems(self, schema, models)
+        problems = PartitionMethod.problems(self, schema, models)
         if self.grouping != "confidential":
-            return found
+            return problems
         if self.attribute is None and len(schema.sensitive) != 1:
-            found.append(
+            problems.append(
                 f"`attribute` of `{self.title}` must name one of the {len(schema.sensitive)} sensitive columns"
             )
         elif self.attribute is not None and self.attribute not in schema.sensitive:
-            found.append(f"`attribute` of `{self.title}` must be a sensitive column; got `{self.attribute}`")
-        return found
+            problems.append(f"`attribute` of `{self.title}` must be a sensitive column; got `{self.attribute}`")
+        return problems
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         return () if self.grouping != "confidential" else (self.attribute or schema.sensitive[0],)

@@ -55,8 +55,8 @@ class BlockBuckets:
 
     def factor(self, classes: Classes) -> Fraction:
         """Return the t that classes keep with the buckets of all columns, rounded up."""
-        found = strengthen(self.joint, self.joint.find_achieved(classes))
-        return fraction(found.parameters()["t"])  # type: ignore[arg-type]
+        achieved = strengthen(self.joint, self.joint.find_achieved(classes))
+        return fraction(achieved.parameters()["t"])  # type: ignore[arg-type]
 
     def views(self, classes: Classes) -> tuple[Promise, ...]:
         """Say what closeness is as differential privacy, given the classes with the buckets of all columns."""
@@ -190,12 +190,12 @@ class Averaging(BlockForm):
     ) -> tuple[dict[str, pa.Array], Floats]:
         """Return the middle of every record's class."""
         del clusters
-        labels, errors, found = pa.array(partition.labels), np.zeros(rows.num_rows), {}
+        labels, errors, columns = pa.array(partition.labels), np.zeros(rows.num_rows), {}
         for i, each in enumerate(self.columns):
             middle, lost = each.middles(numbers[i], partition, self.decimals)
-            found[f"new{i}"] = middle.take(labels)
+            columns[f"new{i}"] = middle.take(labels)
             errors += each.attribute.weight * lost
-        return found, errors
+        return columns, errors
 
     def outcome(self, run: BlockRun) -> Outcome:
         """Release one table, whose quasi-identifiers are those of the class."""

@@ -113,9 +113,9 @@ class BlockTask:
         squares = np.square(places - centres).sum(axis=1)
         width = np.bincount(partition.labels, weights=squares)[partition.labels]
         middles = cluster_means(self._coordinates(numbers), partition)[partition.labels]
-        found = {"cluster": pa.array(self._first(rows) + partition.labels.astype(np.int64)), "width": pa.array(width)}
+        columns = {"cluster": pa.array(self._first(rows) + partition.labels.astype(np.int64)), "width": pa.array(width)}
         kept = {name: rows[name] for name in ("block", ROW, *(f"v{i}" for i in range(len(numbers))))}
-        return pa.table({**kept, **found, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
+        return pa.table({**kept, **columns, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
 
     def repair(self, rows: pa.Table) -> pa.Table:
         """Exchange records between clusters that were drafted, and return what `cluster` does."""
@@ -140,8 +140,8 @@ class BlockTask:
     def _places(self, numbers: list[Floats]) -> Floats:
         """Return where records lie; where no column gives them a place, they all have the same one."""
         placed = [each.places(values) for each, values in zip(self.form.columns, numbers, strict=True)]
-        found = np.concatenate(placed, axis=1)
-        return np.ascontiguousarray(found) if found.shape[1] else np.zeros((len(found), 1))
+        coordinates = np.concatenate(placed, axis=1)
+        return np.ascontiguousarray(coordinates) if coordinates.shape[1] else np.zeros((len(coordinates), 1))
 
     def _coordinates(self, numbers: list[Floats]) -> Floats:
         """Return the coordinates that blocks are cut along."""
@@ -204,18 +204,18 @@ class BlockNumbers(BlockColumn):
         """
         if abs(known.mean) >= RANGE or not (known.constant or 1 / RANGE < known.deviation < RANGE):
             return None
-        found: list[Coordinate] = []
+        coordinates: list[Coordinate] = []
         root, share = float(np.sqrt(attribute.weight)), known.count / records
         if not known.constant:
             # a missing value lies at the mean, and makes the deviation of all smaller
             scale = root / (known.deviation * float(np.sqrt(share)))
-            found.append(Coordinate(column=place, missing=False, centre=known.mean, scale=scale))
+            coordinates.append(Coordinate(column=place, missing=False, centre=known.mean, scale=scale))
         if 0.0 < share < 1.0:
             scale = root / float(np.sqrt(share * (1.0 - share)))
-            found.append(Coordinate(column=place, missing=True, centre=1.0 - share, scale=scale))
+            coordinates.append(Coordinate(column=place, missing=True, centre=1.0 - share, scale=scale))
         return cls(
             attribute=attribute,
-            axes=tuple(found),
+            axes=tuple(coordinates),
             spread=float(records - (known.count if known.constant else 0)) if known.count else 0.0,
             deviation=known.deviation or 1.0,
         )
@@ -278,9 +278,9 @@ class BlockCategories(BlockColumn):
     def middles(self, values: Floats, partition: Partition, decimals: int | None) -> tuple[pa.Array, Floats]:
         """Return the least marginal concept of every cluster, and the squared error of every record."""
         leaves = values.astype(np.int64)
-        found = typical_concepts(self.hierarchy, leaves, partition)
-        errors = squared_concept_errors(self.hierarchy, leaves, found[partition.labels])
-        return concept_names(self.hierarchy).take(pa.array(found)), errors
+        concepts = typical_concepts(self.hierarchy, leaves, partition)
+        errors = squared_concept_errors(self.hierarchy, leaves, concepts[partition.labels])
+        return concept_names(self.hierarchy).take(pa.array(concepts)), errors
 
     def measure_errors(self, values: Floats, order: Integers) -> Floats:
         leaves = values.astype(np.int64)
@@ -300,7 +300,7 @@ def block_columns(
     have few.
     """
     dimensions = None if largest is None else coordinates_of_categories(largest, len(leaves))
-    found: list[BlockColumn] = []
+    columns: list[BlockColumn] = []
     for place, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
         column: BlockColumn | None
         if attribute.name in leaves:
@@ -309,5 +309,5 @@ def block_columns(
             column = BlockNumbers.of(place, attribute, known, records)
         if column is None:
             return None
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)

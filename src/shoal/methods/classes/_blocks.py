@@ -265,9 +265,9 @@ def blocked_mdav(
     size = require_size(k, len(points), "blocked_mdav")
     parts = blocks(points, block_rows, multiple=size)
     with ThreadPoolExecutor(max_workers=threads()) as pool:
-        found = list(pool.map(lambda rows: mdav_kernel(points[rows], size), parts))
+        partitions = list(pool.map(lambda rows: mdav_kernel(points[rows], size), parts))
     labels, first = np.empty(len(points), np.int32), 0
-    for rows, block in zip(parts, found, strict=True):
+    for rows, block in zip(parts, partitions, strict=True):
         labels[rows] = block + first
         first += int(block.max()) + 1
     partition = Partition(labels)

@@ -87,19 +87,19 @@ class Bucketize(BlockMethod):
     about: ClassVar[str] = "Groups in which every secret keeps its share."
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = PartitionMethod.problems(self, schema, models)
+        problems = PartitionMethod.problems(self, schema, models)
         if not any(model.capabilities.factor is not None for model in models):
-            found.append(
+            problems.append(
                 f"method `{self.name}` needs a promise that bounds a factor, for example "
                 '`MultiplicativeCloseness("illness", 2)`: --promise "multiplicative-closeness attribute=illness t=2"'
             )
         if self.form == "permuted":
-            found += [
+            problems += [
                 f"`{model.title}` cannot be promised of classes that are not published (form `permuted`)"
                 for model in models
                 if model.capabilities.factor is None and not model.capabilities.decided_by_size
             ]
-        return found
+        return problems
 
     def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Make buckets and classes."""

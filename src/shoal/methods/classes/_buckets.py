@@ -123,15 +123,18 @@ def clustered_buckets(
     labels, firsts = group(np.asarray(codes, dtype=np.int32))
     tuples, sizes = codes[firsts], _count_codes(labels, weights)
     if len(attributes) == 1 and attributes[0].hierarchy is None and not attributes[0].ordered:
-        found = _evenly(sizes, count)
+        buckets = _evenly(sizes, count)
     else:
         places = [_place(attribute, codes[:, i], weights) for i, attribute in enumerate(attributes)]
-        found = _nearest(np.concatenate(places, axis=1)[firsts], sizes, count)
+        buckets = _nearest(np.concatenate(places, axis=1)[firsts], sizes, count)
     names = tuple(
-        tuple(_name(attribute, codes[:, i], np.unique(tuples[found == number, i])) for number in range(found.max() + 1))
+        tuple(
+            _name(attribute, codes[:, i], np.unique(tuples[buckets == number, i]))
+            for number in range(buckets.max() + 1)
+        )
         for i, attribute in enumerate(attributes)
     )
-    return Buckets(numbers=found[labels], labels=names)
+    return Buckets(numbers=buckets[labels], labels=names)
 
 
 def _count_codes(codes: Codes, weights: Integers | None, size: int = 0) -> Integers:
@@ -141,15 +144,15 @@ def _count_codes(codes: Codes, weights: Integers | None, size: int = 0) -> Integ
 
 def _evenly(weights: Integers, count: int) -> Integers:
     """Put the heaviest value into the lightest bucket, again and again."""
-    found, loads = np.zeros(len(weights), dtype=np.int64), np.zeros(min(count, len(weights)), dtype=np.int64)
+    buckets, loads = np.zeros(len(weights), dtype=np.int64), np.zeros(min(count, len(weights)), dtype=np.int64)
     for value in np.argsort(-weights, kind="stable"):
-        found[value] = loads.argmin()
-        loads[found[value]] += weights[value]
-    return found
+        buckets[value] = loads.argmin()
+        loads[buckets[value]] += weights[value]
+    return buckets
 
 
 def _nearest(places: Floats, weights: Integers, count: int) -> Integers:
-    found = np.zeros(len(weights), dtype=np.int64)
+    nearest = np.zeros(len(weights), dtype=np.int64)
     left = np.arange(len(weights))
     for number in range(min(count, len(weights)) - 1):
         share = weights[left].sum() / (count - number)
@@ -157,11 +160,11 @@ def _nearest(places: Floats, weights: Integers, count: int) -> Integers:
         seed = left[np.square(places[left] - mean).sum(axis=1).argmax()]
         order = left[np.argsort(np.square(places[left] - places[seed]).sum(axis=1), kind="stable")]
         taken = int(np.abs(np.cumsum(weights[order])[:-1] - share).argmin()) + 1
-        found[order[:taken]] = number + 1
+        nearest[order[:taken]] = number + 1
         left = np.sort(order[taken:])
         if len(left) == 1:
             break
-    return np.unique(found, return_inverse=True)[1]
+    return np.unique(nearest, return_inverse=True)[1]
 
 
 def _place(attribute: SensitiveAttribute, codes: Codes, weights: Integers | None) -> Floats:

@@ -305,7 +305,7 @@ def _release(blocks: _BlockPlan, clustered: ClusteredBlocks, form: BlockForm, wo
     plan, method = blocks.plan, blocks.method
     sizes, times = clustered.class_sizes()
     who = _people(blocks, clustered)
-    counted = {blocks.records, *(int(found.counts.sum()) for found in blocks.blocks.leaves.values())}
+    counted = {blocks.records, *(int(leaves.counts.sum()) for leaves in blocks.blocks.leaves.values())}
     counted |= {int(counts.sum()) for counts in blocks.blocks.totals}
     values = clustered.histograms()
     crowds = Classes(sizes=sizes) if who is None else Classes(sizes=who.after.sizes, persons=who.after.persons)

@@ -85,8 +85,8 @@ class QuasiIdentifier:
         """
         numbers = self.numbers()
         if numbers is None:
-            found = typical_concepts(self.hierarchy, self.of_records, partition)
-            return concept_names(self.hierarchy).take(pa.array(found))
+            concepts = typical_concepts(self.hierarchy, self.of_records, partition)
+            return concept_names(self.hierarchy).take(pa.array(concepts))
         return middles(self.attribute, numbers, partition, decimals)
 
     def errors(self, middle: pa.Array, partition: Partition) -> Errors:

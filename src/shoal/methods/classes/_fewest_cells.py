@@ -70,10 +70,10 @@ class Combinations:
         """
         free = self.free
         for size in range(1, min(self.largest_tried_size, len(free)) + 1):
-            found = sorted(
+            ordered = sorted(
                 itertools.combinations(free, size), key=lambda each: (self.weight(each), -self._values(each))
             )
-            yield found, self._least(size + 1) if size < len(free) else None
+            yield ordered, self._least(size + 1) if size < len(free) else None
         if self.unseen is not None:
             finest = sorted(free, key=lambda j: -self._values([j]))
             yield [tuple(finest[:size]) for size in range(self.largest_tried_size + 1, len(free) + 1)], None
@@ -192,9 +192,9 @@ class Gathering:
             chosen = {int(row) for row in np.flatnonzero(kind.ravel() == number)}
             columns = tuple(np.flatnonzero(masked).tolist())
             for members, lenders in self._groups(columns) if columns else ():
-                found = [row for row in members if row in chosen]
-                if found and int(self.task.counts[found].sum() + self.surplus[lenders].sum()) >= self.task.k:
-                    self._make(columns, found, lenders)
+                followed = [row for row in members if row in chosen]
+                if followed and int(self.task.counts[followed].sum() + self.surplus[lenders].sum()) >= self.task.k:
+                    self._make(columns, followed, lenders)
 
     def improve(self) -> None:
         """Move combinations to cheaper crowds, and dissolve crowds, as long as that saves something."""
@@ -218,8 +218,8 @@ class Gathering:
         for number in np.flatnonzero((few > 0) & (totals >= self.task.k)):
             first = starts[number]
             last = starts[number + 1] if number + 1 < len(starts) else len(rows)
-            found: Integers = rows[order[first:last]]
-            yield found[: few[number]].tolist(), found[few[number] :].tolist()
+            group: Integers = rows[order[first:last]]
+            yield group[: few[number]].tolist(), group[few[number] :].tolist()
 
     def _offer(
         self, offers: list[_Offer], rank: int, columns: Columns, members: list[int], lenders: list[int]
@@ -231,9 +231,9 @@ class Gathering:
         if not members or (missing and missing > int(self.surplus[lenders].sum())):
             return None
         price = self.task.weight(columns) * (gathered + missing) / gathered
-        found = (price, rank, columns, members, lenders)
-        heapq.heappush(offers, found)
-        return found
+        offer = (price, rank, columns, members, lenders)
+        heapq.heappush(offers, offer)
+        return offer
 
     def _accept(self, offers: list[_Offer], ahead: int | None) -> None:
         """Make the crowds that cost least, while no larger set of columns can cost less."""
@@ -274,7 +274,7 @@ class Gathering:
 
     def _options(self) -> dict[int, list[Gathered]]:
         """Return, for every gathered combination, the crowds that it fits, cheapest first."""
-        found: dict[int, list[Gathered]] = {row: [] for row in self.home}
+        options: dict[int, list[Gathered]] = {row: [] for row in self.home}
         rows = np.array(sorted(self.home), dtype=np.int64)
         for columns in sorted({crowd.columns for crowd in self.crowds}):
             labels = dict(zip(rows.tolist(), self.task.groups(columns, rows).tolist(), strict=True))
@@ -282,9 +282,9 @@ class Gathering:
             for crowd in self.crowds:
                 if crowd.columns == columns:
                     crowds.setdefault(labels[next(iter(crowd.members))], []).append(crowd)
-            for row in found:
-                found[row] += crowds.get(labels[row], [])
-        return {row: sorted(crowds, key=lambda each: each.weight) for row, crowds in found.items()}
+            for row in options:
+                options[row] += crowds.get(labels[row], [])
+        return {row: sorted(crowds, key=lambda each: each.weight) for row, crowds in options.items()}
 
     def _cost_of_joining(self, row: int, crowd: Gathered) -> int:
         """Return what joining a crowd costs, less what the crowd need not borrow any more."""

@@ -193,8 +193,8 @@ def _count_query(file: str, number: str, *names: str) -> str:
 
 def _plain(wanted: str, columns: Sequence[str]) -> str:
     """Return a name that no column has, in quotes where it needs them."""
-    found = free_name(wanted, columns)
-    return found if found == wanted else _quote_identifier(found)
+    name = free_name(wanted, columns)
+    return name if name == wanted else _quote_identifier(name)
 
 
 def _quote_identifier(name: str) -> str:
@@ -234,9 +234,9 @@ def _joint(run: ClassRun) -> tuple[list[tuple[str, ...]], Integers]:
 
 def _joint_factor(run: ClassRun) -> Fraction:
     """Return the t that the joint distribution of all buckets has, rounded up, and at most what was asked for."""
-    found = closeness(run.formed.partition, _joint(run)[1])
+    factor = closeness(run.formed.partition, _joint(run)[1])
     asked = min(model.capabilities.factor for model in run.plan.class_models if model.capabilities.factor is not None)
-    return fraction(strengthen(MultiplicativeCloseness("joint", asked), found).parameters()["t"])  # type: ignore[arg-type]
+    return fraction(strengthen(MultiplicativeCloseness("joint", asked), factor).parameters()["t"])  # type: ignore[arg-type]
 
 
 def closeness(partition: Partition, numbers: Integers) -> Achieved:

@@ -88,9 +88,9 @@ class PartitionMethod(Method):
     def make(self, work: Work) -> Result:
         """Put the records into classes, decide every promise on them, and release them in the form asked for."""
         opened = open_records(work)
-        found, made = settle_classes(opened, self.classify(opened.people, opened.plan.class_models, work.source))
+        classified, made = settle_classes(opened, self.classify(opened.people, opened.plan.class_models, work.source))
         work.watch.step(2, 3, "checking the promises")
-        run = opened.run(found, made, check_classes(opened.plan, opened.encoded, found, made))
+        run = opened.run(classified, made, check_classes(opened.plan, opened.encoded, classified, made))
         return assemble_result(run, release_run(run), opened.work)
 
     def steps(self, columns: Sequence[Attribute]) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
@@ -157,19 +157,19 @@ class PartitionMethod(Method):
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
         del schema
-        found = [
+        problems = [
             f"method `{self.name}` cannot keep `{model.title}`, which depends on more than sizes and sensitive values"
             for model in models
             if model.capabilities.codes or model.capabilities.about_population
         ]
         if self.form == "anatomy":
-            found += [
+            problems += [
                 f"method `{self.name}` releases quasi-identifiers as they are, and cannot keep `{model.title}`, which "
                 "is about them"
                 for model in models
                 if not model.capabilities.decided_by_size and not model.capabilities.sensitive
             ]
-        return found
+        return problems
 
     def reads(self, schema: Schema) -> tuple[str, ...]:
         """Return the sensitive columns that the method itself looks at."""
@@ -272,7 +272,7 @@ def _columns_to_hold(plan: Plan, method: PartitionMethod) -> tuple[str, ...]:
 
 def assemble_result(run: ClassRun, outcome: Outcome, work: Work) -> Result:
     """Put the result of opened work together, from what is known of the run and what leaves."""
-    plan, encoded, found, made = run.plan, run.encoded, run.classified, run.formed
+    plan, encoded, classified, made = run.plan, run.encoded, run.classified, run.formed
     parts, guarantee, notes = outcome
     if not any(isinstance(event, Counted) for event in guarantee.events):
         guarantee = replace(guarantee, events=(*guarantee.events, *counting(run)))
@@ -291,7 +291,7 @@ def assemble_result(run: ClassRun, outcome: Outcome, work: Work) -> Result:
         sensitive_hierarchies=tuple(
             attribute.hierarchy
             for attribute in encoded.sensitive
-            if attribute.hierarchy is not None and attribute.name not in found.bucketized
+            if attribute.hierarchy is not None and attribute.name not in classified.bucketized
         ),
         parts=parts,
         record_classes=_record_classes(run, work.table),
@@ -304,12 +304,12 @@ def assemble_result(run: ClassRun, outcome: Outcome, work: Work) -> Result:
 def _own_values(run: ClassRun, steps: Sequence[Event]) -> tuple[OwnValue, ...]:
     """Return how likely values that changed places inside the classes, or their buckets, stay with their records."""
     names = [name for step in steps if isinstance(step, Permuted) for name in step.columns]
-    labels, found = run.formed.partition.labels.astype(np.int64), run.classified
+    labels, classified = run.formed.partition.labels.astype(np.int64), run.classified
     made = []
     for name in names:
-        if found.buckets is not None and name in found.bucketized:
-            texts = found.buckets.labels[found.bucketized.index(name)]
-            codes = np.array([texts.index(text) for text in texts])[found.buckets.numbers]
+        if classified.buckets is not None and name in classified.bucketized:
+            texts = classified.buckets.labels[classified.bucketized.index(name)]
+            codes = np.array([texts.index(text) for text in texts])[classified.buckets.numbers]
             pairs, counts = np.unique(labels * len(texts) + codes, return_counts=True)
             made.append(OwnValue.of(name, pairs // len(texts), counts))
         else:

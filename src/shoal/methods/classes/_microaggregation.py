@@ -174,9 +174,9 @@ class Microaggregation(Clustering):
 
     def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Cluster the records by all quasi-identifiers of ``people``, and merge clusters until every model holds."""
-        found = Clustering.classify(self, people, models, source)
+        classified = Clustering.classify(self, people, models, source)
         columns = [column.attribute for column in people.quasi_identifiers]
-        return replace(found, details=(step_of_averages(columns, self.decimals),), decimals=self.decimals)
+        return replace(classified, details=(step_of_averages(columns, self.decimals),), decimals=self.decimals)
 
     def make(self, work: Work) -> Result:
         """Cluster in memory, on the executors of Spark, or set by set, whichever the plan and the table ask for."""
@@ -211,24 +211,24 @@ class Microaggregation(Clustering):
         """Return the promises asked for that some set of quasi-identifiers does not answer."""
         if len(self.groups or ()) < 2:
             return Clustering.find_unanswered(self, schema, asked, entries)
-        found: list[Requirement] = []
+        unanswered: list[Requirement] = []
         for names in self.groups or ():
             own = [entry for entry in entries if entry.parameters.get("columns") == list(names)]
-            found += Clustering.find_unanswered(self, schema, asked, own)
-        return found
+            unanswered += Clustering.find_unanswered(self, schema, asked, own)
+        return unanswered
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = Clustering.problems(self, schema, models)
+        problems = Clustering.problems(self, schema, models)
         if self.groups is None:
-            return found
+            return problems
         named = [name for group in self.groups for name in group]
         for name in dict.fromkeys(named):
             if name not in schema.quasi_identifiers:
-                found.append(f"`groups` of `{self.title}` names `{name}`, which is not a quasi-identifier")
+                problems.append(f"`groups` of `{self.title}` names `{name}`, which is not a quasi-identifier")
             elif named.count(name) > 1:
-                found.append(f"`groups` of `{self.title}` lists `{name}` twice")
+                problems.append(f"`groups` of `{self.title}` lists `{name}` twice")
         missing = [name for name in schema.quasi_identifiers if name not in named]
-        return [*found, *(f"`groups` of `{self.title}` leaves out `{name}`" for name in missing)]
+        return [*problems, *(f"`groups` of `{self.title}` leaves out `{name}`" for name in missing)]
 
     def fit(self, arguments: Arguments) -> None:
         """Report groups that are no columns, and more decimals than there can be."""
@@ -380,17 +380,17 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Result:
         work.watch.step(1 + number, 2 + len(groups), "making classes")
         chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
         people = replace(opened.people, quasi_identifiers=chosen)
-        found, made = settle_classes(
+        classified, made = settle_classes(
             replace(opened, people=people), method.classify(people, plan.class_models, work.source)
         )
-        classes = check_classes(plan, encoded, found, made)
-        run = opened.run(found, made)
+        classes = check_classes(plan, encoded, classified, made)
+        run = opened.run(classified, made)
         words = run.words(columns=tuple(names))
         promises += [OfAttributeSet.state_for_classes(model, classes, words) for model in plan.class_models]
         events += [
-            *found.events,
+            *classified.events,
             replace(step_of_classes(run), columns=tuple(names)),
-            *found.details,
+            *classified.details,
             *counting(run, names),
         ]
         columns |= made.columns

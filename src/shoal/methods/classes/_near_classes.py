@@ -95,12 +95,12 @@ def microaggregate_points(
 
     k = min(max((model.capabilities.minimal_class_size for model in models), default=1), len(places))
     close = [model for model in models if model.capabilities.earth_mover is not None]
-    found = []
+    partitions = []
     if strategy == "merge-first" or not close or (strategy == "best" and len(places) <= BLOCKED):
         start = _clusters(places, k) if clusters is None else clusters(k)
-        found.append(repair(places, np.arange(len(places)), start))
+        partitions.append(repair(places, np.arange(len(places)), start))
     if strategy == "merge-first" or not close:
-        return found[0]
+        return partitions[0]
     model = close[0]
     column = [attribute.name for attribute in sensitive].index(model.capabilities.sensitive[0])
     limit, holds = float(model.capabilities.earth_mover or 0), model.holds
@@ -110,7 +110,7 @@ def microaggregate_points(
         limit = max(limit - float(model.find_achieved(together)["t"]), 0.0)
         holds = partial(_hold_among, model, totals)
     made = closeness_first(places, sensitive[column], codes[:, column], t=limit, k=k, holds=holds, repair=repair)
-    return min([made, *found], key=lambda partition: squared_error(places, partition))
+    return min([made, *partitions], key=lambda partition: squared_error(places, partition))
 
 
 def _hold_among(model: Model, totals: Mapping[str, Counts], classes: Classes) -> bool:
@@ -240,8 +240,8 @@ def class_sizes(t: Fraction, k: int, buckets: int) -> list[int]:
 
 def best(options: Iterable[T], make: Callable[[T], Partition], points: Floats) -> T:
     """Return the option whose classes have the least sum of squared errors; the first wins a tie."""
-    found = [(squared_error(points, make(option)), number, option) for number, option in enumerate(options)]
-    return min(found, key=lambda entry: entry[:2])[2]
+    scored = [(squared_error(points, make(option)), number, option) for number, option in enumerate(options)]
+    return min(scored, key=lambda entry: entry[:2])[2]
 
 
 def sample(points: Floats, codes: Codes, most: int = TRIAL_RECORDS) -> Integers:
@@ -369,12 +369,12 @@ def _holds(shape: Shape, attribute: SensitiveAttribute, codes: Codes, k: int, ho
 
 def _emphases(attribute: SensitiveAttribute, codes: Codes, t: float, k: int) -> list[Shape]:
     """Return the different shapes of buckets whose distance is at most t on average."""
-    found: dict[bytes, Shape] = {}
+    shapes: dict[bytes, Shape] = {}
     for shape in (Emphasis(factor, count) for count in BUCKETS for factor in FACTORS):
         shares = shape.quotas(attribute, codes, k)[1].counts
         if _bucket_distance(shares, ordered=attribute.ordered) <= t:
-            found.setdefault(shares.tobytes(), shape)
-    return list(found.values())
+            shapes.setdefault(shares.tobytes(), shape)
+    return list(shapes.values())
 
 
 def _bucket_distance(shares: Integers, *, ordered: bool) -> float:

@@ -45,16 +45,16 @@ DIGITS = 10_000
 
 def state_promise(model: Model, ways: Sequence[Classes], words: Words) -> Promise:
     """Return the promise of a model with the parameters achieved in all ways that count, worded for the release."""
-    found = weakest(model, ways)
-    promise = syntactic(strengthen(model, found), words)
+    achieved = weakest(model, ways)
+    promise = syntactic(strengthen(model, achieved), words)
     # nobody who has the release can count persons, so the certificate does not state what they achieve
-    return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
+    return promise if words.person is not None else dataclasses.replace(promise, exact=achieved.plain())
 
 
 def weakest(model: Model, ways: Sequence[Classes]) -> Achieved:
     """Return the parameters that classes have in all ways in which they are looked at: the least k, the greatest t."""
-    found = [model.find_achieved(classes) for classes in ways]
-    return Achieved({name: (max if name == "t" else min)(each[name] for each in found) for name in found[0]})
+    achieved = [model.find_achieved(classes) for classes in ways]
+    return Achieved({name: (max if name == "t" else min)(each[name] for each in achieved) for name in achieved[0]})
 
 
 def strengthen(model: Model, found: Achieved) -> Model:
@@ -188,11 +188,11 @@ class ViewPrivacy(ClassPromise):
 
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Compute the closeness of the joint distribution of the columns."""
-        found = _joint_factor(entry, evidence, self.columns)
+        factor = _joint_factor(entry, evidence, self.columns)
         named = " and ".join(f"`{name}`" for name in self.columns)
         joint = "joint " * (len(self.columns) > 1)
-        detail = f"the {joint}distribution of {named} differs by a factor of at most {float(found):.6g}"
-        return (True, detail) if found <= self.t else (False, f"{detail}, which is not what it says")
+        detail = f"the {joint}distribution of {named} differs by a factor of at most {float(factor):.6g}"
+        return (True, detail) if factor <= self.t else (False, f"{detail}, which is not what it says")
 
 
 def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str]) -> Fraction | float:
@@ -218,8 +218,8 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
         sensitive=(SensitiveAttribute(name="joint", size=len(firsts), ordered=False),),
         sensitive_codes=values[:, None].astype(np.int32),
     )
-    found = MultiplicativeCloseness("joint", 1).find_achieved(Classes.of(joint, classes))["t"]
-    return found if isinstance(found, float) else Fraction(found)
+    factor = MultiplicativeCloseness("joint", 1).find_achieved(Classes.of(joint, classes))["t"]
+    return factor if isinstance(factor, float) else Fraction(factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -195,9 +195,9 @@ class OfAttributeSet(ClassPromise):
     @classmethod
     def state_for_classes(cls, model: Model, classes: Classes, words: Words) -> Promise:
         """Return the promise of a model with the parameters that these classes of the columns of ``words`` have."""
-        found = model.find_achieved(classes)
-        promise = cls(columns=words.columns, model=strengthen(model, found)).promise(words)
-        return promise if words.person is not None else dataclasses.replace(promise, exact=found.plain())
+        achieved = model.find_achieved(classes)
+        promise = cls(columns=words.columns, model=strengthen(model, achieved)).promise(words)
+        return promise if words.person is not None else dataclasses.replace(promise, exact=achieved.plain())
 
     def parameters(self) -> dict[str, object]:
         """Return the columns, and the name and the parameters of the model."""

@@ -232,9 +232,9 @@ def assign(points: Floats, buckets: NDArray[np.integer], quotas: Quotas, *, work
         raise ParameterError("`quotas` of `assign` must use up every bucket exactly.")
     order = np.lexsort((_key(points), buckets))
     most = int(np.clip(work // max(len(points), 1), LEAST, MOST))
-    found = quota_blocks(points[order], buckets[order], quotas, most)
+    blocks = quota_blocks(points[order], buckets[order], quotas, most)
     labels = np.empty(len(points), dtype=np.int32)
-    labels[order] = _InStep(points[order], quotas, found).run()
+    labels[order] = _InStep(points[order], quotas, blocks).run()
     return labels
 
 
@@ -382,14 +382,14 @@ def quota_blocks(points: Floats, buckets: NDArray[np.integer], quotas: Quotas, m
     last = np.searchsorted(quotas.emphasis, kinds, side="right")
     rows = tuple(np.flatnonzero(buckets == bucket) for bucket in range(quotas.counts.shape[1]))
     totals = np.concatenate((np.zeros((1, len(rows)), dtype=np.int64), np.cumsum(quotas.counts, axis=0)))
-    waiting, found = [QuotaBlock(rows=rows, first=first, last=last)], []
+    waiting, blocks = [QuotaBlock(rows=rows, first=first, last=last)], []
     while waiting:
         block = waiting.pop()
         if block.classes <= max(most, 1):
-            found.append(block)
+            blocks.append(block)
         else:
             waiting.extend(_halves(points, totals, block))
-    return found
+    return blocks
 
 
 def _halves(points: Floats, totals: Integers, block: QuotaBlock) -> tuple[QuotaBlock, QuotaBlock]:

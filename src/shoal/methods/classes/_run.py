@@ -238,13 +238,13 @@ def bucket_codes(
     attributes: Sequence[SensitiveAttribute], buckets: Buckets
 ) -> list[tuple[SensitiveAttribute, Integers]]:
     """Return attributes as their buckets are released, with the codes of these; buckets with one label are one."""
-    names, found = [attribute.name for attribute in attributes], []
+    names, codes = [attribute.name for attribute in attributes], []
     for attribute, labels in zip(attributes, buckets.labels, strict=True):
         different = tuple(dict.fromkeys(labels))
         ordered = attribute.ordered and in_order(names, labels)
         released = SensitiveAttribute(name=attribute.name, size=len(different), ordered=ordered, labels=different)
-        found.append((released, np.array([different.index(label) for label in labels])[buckets.numbers]))
-    return found
+        codes.append((released, np.array([different.index(label) for label in labels])[buckets.numbers]))
+    return codes
 
 
 def bucket_column(attribute: Attribute, labels: Sequence[str | None], *, ordered: bool) -> Column:

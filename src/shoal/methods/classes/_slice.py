@@ -129,13 +129,15 @@ class Slice(Method):
         self, schema: Schema, asked: Sequence[Requirement], entries: Sequence[PromiseEntry]
     ) -> list[Requirement]:
         """Return the promises asked for that some table does not answer: each must keep those about its columns."""
-        found: list[Requirement] = []
+        unanswered: list[Requirement] = []
         for file, names in self.files(schema).items():
             own = [entry for entry in entries if entry.file == file]
             about = [each for each in asked if isinstance(each, Model) and {*each.capabilities.sensitive} <= {*names}]
             if {*names} & {*schema.quasi_identifiers}:
-                found += [model for model in about if not any(self.of_groups.answers(model, entry) for entry in own)]
-        return found
+                unanswered += [
+                    model for model in about if not any(self.of_groups.answers(model, entry) for entry in own)
+                ]
+        return unanswered
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the columns of every released table: one for each group."""
@@ -172,24 +174,24 @@ class Slice(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
-        found = []
+        problems = []
         if any(model.capabilities.about_population for model in models):
-            found.append(f"method `{self.name}` cannot compare with a population")
+            problems.append(f"method `{self.name}` cannot compare with a population")
         if self.groups is None:
-            return found
+            return problems
         wanted = [attribute.name for attribute in schema if not attribute.role.names_someone or attribute.pseudonym]
         named = [name for group in self.groups for name in group]
         for name in dict.fromkeys(named):
             if name not in wanted:
-                found.append(f"`groups` of `{self.title}` names `{name}`, which is not a column to release")
+                problems.append(f"`groups` of `{self.title}` names `{name}`, which is not a column to release")
             elif named.count(name) > 1:
-                found.append(f"`groups` of `{self.title}` lists `{name}` twice: tables must not share a column")
-        found += [f"`groups` of `{self.title}` leaves out `{name}`" for name in wanted if name not in named]
+                problems.append(f"`groups` of `{self.title}` lists `{name}` twice: tables must not share a column")
+        problems += [f"`groups` of `{self.title}` leaves out `{name}`" for name in wanted if name not in named]
         for model in models:
             needed = set(model.capabilities.sensitive)
             if needed and not any(needed <= set(group) for group in self.groups):
-                found.append(f"no group of `{self.title}` has all columns that `{model.title}` is about")
-        return found
+                problems.append(f"no group of `{self.title}` has all columns that `{model.title}` is about")
+        return problems
 
 
 def _groups(plan: Plan, method: Slice, table: Table) -> tuple[tuple[str, ...], ...]:
@@ -202,8 +204,8 @@ def _groups(plan: Plan, method: Slice, table: Table) -> tuple[tuple[str, ...], .
         for model in plan.class_models
         if len(model.capabilities.sensitive) > 1
     ]
-    found = group_columns(associations(codes), method.size, together)
-    return tuple(tuple(released[j] for j in group) for group in found)
+    groups = group_columns(associations(codes), method.size, together)
+    return tuple(tuple(released[j] for j in group) for group in groups)
 
 
 def _codes(table: Table, names: Sequence[str]) -> Codes:
@@ -346,11 +348,11 @@ def associations(codes: NDArray[np.integer]) -> Floats:
     [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     columns = [_few(codes[:, j]) for j in range(codes.shape[1])]
-    found = np.eye(len(columns))
+    matrix = np.eye(len(columns))
     for i, left in enumerate(columns):
         for j in range(i):
-            found[i, j] = found[j, i] = _cramer(left, columns[j])
-    return found
+            matrix[i, j] = matrix[j, i] = _cramer(left, columns[j])
+    return matrix
 
 
 def group_columns(strengths: Floats, most: int, together: Sequence[Sequence[int]] = ()) -> list[list[int]]:
@@ -459,14 +461,14 @@ class Composition(ClassPromise):
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name; t also as the epsilon of a view, see `ViewPrivacy`."""
-        found: dict[str, object] = {"tables": self.tables}
+        parameters: dict[str, object] = {"tables": self.tables}
         if self.k is not None:
-            found["k"] = self.k
+            parameters["k"] = self.k
         if self.t is not None:
-            found |= {"t": plain(self.t), "epsilon": closeness_epsilon(self.t)}
+            parameters |= {"t": plain(self.t), "epsilon": closeness_epsilon(self.t)}
         if self.local_epsilon is not None:
-            found["local epsilon"] = plain(self.local_epsilon)
-        return found
+            parameters["local epsilon"] = plain(self.local_epsilon)
+        return parameters
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:
@@ -512,10 +514,10 @@ def find_exposed(columns: Sequence[Column]) -> tuple[str, ...]:
 
 def _joint(part: Sequence[Promise], columns: Sequence[str]) -> Fraction | None:
     """Return how close the distribution of all columns together is, or None where nothing says so."""
-    found = [
+    factors = [
         fraction(promise.parameters["t"])  # type: ignore[arg-type]
         for promise in part
         if (promise.model == MultiplicativeCloseness.name and [promise.parameters["attribute"]] == list(columns))
         or (promise.model in (ViewPrivacy.name, HiddenClasses.name) and promise.parameters["columns"] == list(columns))
     ]
-    return min(found, default=None)
+    return min(factors, default=None)

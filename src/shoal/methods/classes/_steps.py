@@ -126,15 +126,15 @@ class Classed(Event):
             return False, "there are no such classes of so many records"
         stated, wrong = (self.classes, self.smallest, self.largest), "these are not the classes of the release"
         if data.class_column is not None:
-            found = evidence.count_tuples(data, [data.class_column]).counts
-            same = stated == (len(found), found.min(), found.max())
+            counts = evidence.count_tuples(data, [data.class_column]).counts
+            same = stated == (len(counts), counts.min(), counts.max())
             return same, "" if same else wrong
         if self.form in ("microaggregated", "generalized"):
-            found = evidence.count_tuples(data, self.columns).counts
-            same = stated == (len(found), found.min(), found.max())
+            counts = evidence.count_tuples(data, self.columns).counts
+            same = stated == (len(counts), counts.min(), counts.max())
             # classes of different blocks that look alike are seen as one
             if evidence.steps(Blocked):
-                same = self.classes >= len(found) and self.smallest <= found.min() and self.largest <= found.max()
+                same = self.classes >= len(counts) and self.smallest <= counts.min() and self.largest <= counts.max()
             return bool(same), "" if same else wrong
         listed = [each.exact["histograms"] for each in evidence.certificate.promises if "histograms" in each.exact]
         of_promise = {sum(row[1:]) for rows in listed for row in rows}  # type: ignore[attr-defined]

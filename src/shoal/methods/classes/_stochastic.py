@@ -114,17 +114,17 @@ class StochasticCloseness(PartitionMethod):
         }
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = [*PartitionMethod.problems(self, schema, models), *draft_problems(schema, self.title)]
+        problems = [*PartitionMethod.problems(self, schema, models), *draft_problems(schema, self.title)]
         if not schema.sensitive:
-            found.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
+            problems.append(f"method `{self.name}` randomises sensitive columns; the schema has none")
         for name in schema.sensitive:
-            found += mechanism_problems(schema[name], self.mechanism_for(schema[name]))
-        found += [
+            problems += mechanism_problems(schema[name], self.mechanism_for(schema[name]))
+        problems += [
             f"method `{self.name}` randomises `{name}`, so `{model.title}` of it would hold only by chance"
             for model in models
             for name in model.capabilities.sensitive
         ]
-        return found
+        return problems
 
     def expected_form(self, schema: Schema) -> list[ExpectedStep]:
         """Return that every sensitive column was randomised, each with the same part of epsilon."""
@@ -320,8 +320,8 @@ def _strange(step: Randomized, entry: PromiseEntry, evidence: Evidence) -> str |
         _domain(name, schema, method),
         tables.distinct_values(evidence.tables[evidence.data(entry).file], name),
     )
-    found = domain.strange(text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
-    return f"`{name}` has {found:,} different values that are not of its declared domain" if found else None
+    strange = domain.strange(text(values).to_pylist() if isinstance(domain, Listed) else values.to_pylist())
+    return f"`{name}` has {strange:,} different values that are not of its declared domain" if strange else None
 
 
 def _sizes(entry: PromiseEntry, evidence: Evidence) -> tuple[int, int]:

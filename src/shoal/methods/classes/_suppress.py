@@ -113,20 +113,20 @@ class Suppress(PartitionMethod):
         return all(lost[name] <= fraction(share) * step.records for name, share in limits.items())
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = [
+        problems = [
             f"method `{self.name}` cannot keep `{model.title}`, which compares with a population"
             for model in models
             if model.capabilities.about_population
         ]
         for parameter in ("importance", "most", "strata"):
-            found += [
+            problems += [
                 f"`{parameter}` of `{self.title}` names `{column}`, which is not a quasi-identifier of the schema"
                 for column in getattr(self, parameter)
                 if column not in schema.quasi_identifiers
             ]
         if {*self.strata} >= {*schema.quasi_identifiers}:
-            found.append(f"`strata` of `{self.title}` names every quasi-identifier, so nothing can be suppressed")
-        return found
+            problems.append(f"`strata` of `{self.title}` names every quasi-identifier, so nothing can be suppressed")
+        return problems
 
     def classify(self, people: HeldRecords, models: Sequence[Model], source: RandomSource) -> Classified:
         """Put every record into a class of records that look alike once cells are suppressed."""
@@ -179,13 +179,13 @@ class Suppress(PartitionMethod):
 
     def _weights(self, people: HeldRecords, factors: Mapping[str, int | None]) -> tuple[int | None, ...]:
         """Return what a cell of each column costs; a column over its cap costs more, or cannot be suppressed."""
-        found: list[int | None] = []
+        weights: list[int | None] = []
         for column in people.quasi_identifiers:
             name = column.attribute.name
             factor = factors.get(name, 1)
             fixed = name in self.strata or fraction(self.most.get(name, 1)) == 0
-            found.append(None if fixed or factor is None else self.importance.get(name, 1) * factor)
-        return tuple(found)
+            weights.append(None if fixed or factor is None else self.importance.get(name, 1) * factor)
+        return tuple(weights)
 
     def _within_caps(self, people: HeldRecords, find: _Find) -> Mask:
         """Raise the price of columns that lose too many cells until none does."""
@@ -245,10 +245,10 @@ class Suppress(PartitionMethod):
         cost = int((hidden * np.array([weight or 0 for weight in weights])).sum())
         given = np.array([column.attribute.weight for column in people.quasi_identifiers])
         loss = float(np.average(hidden.mean(axis=0), weights=given if given.any() else None))
-        found = {"loss": loss, "suppressed cells": float(hidden.sum())}
+        measures = {"loss": loss, "suppressed cells": float(hidden.sum())}
         if not self.importance:
-            return {**found, "suppressed cells at least": float(least)}
-        return {**found, "their cost": float(cost), "their cost at least": float(least)}
+            return {**measures, "suppressed cells at least": float(least)}
+        return {**measures, "their cost": float(cost), "their cost at least": float(least)}
 
 
 _Find = Callable[[tuple[int | None, ...]], Mask | None]

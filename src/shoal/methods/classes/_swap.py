@@ -86,17 +86,17 @@ class Swap(Clustering):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         seen = [model for model in models if not model.capabilities.linkage and not model.capabilities.sensitive]
-        found = [
+        problems = [
             *_explain_missing_promise(self, models),
             *(_explain_refused_model(self, model) for model in seen),
             *_kept_apart(self, schema),
         ]
         if self.strategy != "merge-first":
-            found.append(
+            problems.append(
                 f'`strategy` of `{self.title}` must be "merge-first": clusters made from sensitive values reveal how '
                 "these were exchanged"
             )
-        return found
+        return problems
 
     def make(self, work: Work) -> Result:
         """Exchange all but the quasi-identifiers inside clusters of near records, on Spark where they lie."""
@@ -106,15 +106,15 @@ class Swap(Clustering):
     def _in_memory(self, work: Work) -> Result:
         """Exchange all but the quasi-identifiers inside clusters of near records (MDAV-SWAP)."""
         opened = open_records(work)
-        found = self.classify(opened.people, opened.plan.class_models, work.source)
-        order = permutation_within(found.partition, source=work.source)
+        classified = self.classify(opened.people, opened.plan.class_models, work.source)
+        order = permutation_within(classified.partition, source=work.source)
         work.watch.step(2, 3, "checking the promises")
         errors = Errors()
         for column in opened.people.quasi_identifiers:
             errors += column.moved_errors(order).multiply(column.attribute.weight)
-        made = Formed(columns={}, partition=found.partition, measures=errors.measures())
-        check_classes(opened.plan, opened.encoded, found, made)
-        run = opened.run(found, made)
+        made = Formed(columns={}, partition=classified.partition, measures=errors.measures())
+        check_classes(opened.plan, opened.encoded, classified, made)
+        run = opened.run(classified, made)
         others = [model for model in run.plan.class_models if not model.capabilities.linkage]
         # that clusters were merged because of their values tells which failed: only those made without them hide people
         made_with = max(model.capabilities.minimal_class_size for model in run.plan.class_models)
@@ -126,7 +126,7 @@ class Swap(Clustering):
                 linked.promise(words, cryptographic=work.source.cryptographic),
                 *(OfClusters.state_for_clusters(model, run.readings, words) for model in others),
             ),
-            events=(*found.events, step_of_classes(run), Permuted(columns=run.confidential)),
+            events=(*classified.events, step_of_classes(run), Permuted(columns=run.confidential)),
         )
         release = assemble_result(run, one_table(run, guarantee, moved=[(run.confidential, order)]), opened.work)
         # the chance of finding somebody in the clusters before they were merged
@@ -203,11 +203,11 @@ class IndividualRankingSwap(PartitionMethod):
             arguments.whole(f"sizes[{name}]", size, minimum=1)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = _explain_missing_promise(self, models)
-        found += [_explain_refused_model(self, model) for model in models if not model.capabilities.linkage]
+        problems = _explain_missing_promise(self, models)
+        problems += [_explain_refused_model(self, model) for model in models if not model.capabilities.linkage]
         if not schema.sensitive:
-            found.append(f"method `{self.name}` exchanges the values of sensitive columns; the schema names none")
-        return found + [
+            problems.append(f"method `{self.name}` exchanges the values of sensitive columns; the schema names none")
+        return problems + [
             f"`sizes` of `{self.title}` names column `{name}`, which is not sensitive"
             for name in self.sizes
             if name not in schema.sensitive

@@ -28,12 +28,12 @@ CHUNK = 1 << 12  # classes whose counts of concepts are held at a time
 def as_numbers(attribute: Attribute, values: pa.Array) -> Floats:
     """Return values as numbers, days or ranks, NaN where missing; not for names."""
     if attribute.kind is Kind.NUMERIC:
-        found = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
+        numbers = values.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
     elif attribute.kind is Kind.DATE:
-        found = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
+        numbers = values.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())
     else:
-        found = pc.index_in(text(values), value_set=_ranking(attribute), skip_nulls=True).cast(pa.float64())
-    return np.asarray(found.fill_null(float("nan")).to_numpy(zero_copy_only=False))
+        numbers = pc.index_in(text(values), value_set=_ranking(attribute), skip_nulls=True).cast(pa.float64())
+    return np.asarray(numbers.fill_null(float("nan")).to_numpy(zero_copy_only=False))
 
 
 def middles(attribute: Attribute, numbers: Floats, partition: Partition, decimals: int | None = None) -> pa.Array:

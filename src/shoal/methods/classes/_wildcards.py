@@ -141,7 +141,7 @@ def agreeing(codes: Codes, hidden: Mask, counts: Counts, m: int | None = None) -
 
 def _showing(codes: Codes, hidden: Mask, counts: Counts) -> Counts:
     """Return how many records show all that each combination shows."""
-    found = np.zeros(len(codes), dtype=np.int64)
+    showing = np.zeros(len(codes), dtype=np.int64)
     kinds, kind = np.unique(hidden, axis=0, return_inverse=True)
     for number, masked in enumerate(kinds):
         rows = np.flatnonzero(kind.ravel() == number)
@@ -151,8 +151,8 @@ def _showing(codes: Codes, hidden: Mask, counts: Counts) -> Counts:
         totals = tally(labels, counts[able], len(able))[labels]
         place = np.full(len(codes), -1, dtype=np.int64)
         place[able] = np.arange(len(able))
-        found[rows] = totals[place[rows]]
-    return found
+        showing[rows] = totals[place[rows]]
+    return showing
 
 
 def shown_cells(task: Combinations, m: int | None = None) -> tuple[Mask, int]:
@@ -204,8 +204,8 @@ def _choose(task: Combinations, hidden: Mask, rows: Integers, others: Mask, m: i
         for columns in sets:
             weight, harmed = task.weight(columns), needed[:, list(columns)].sum(axis=1)
             able = np.flatnonzero((cost > weight) | ((cost == weight) & (harm > harmed)))
-            found = _agree_without(task, rows[able], columns, others, m)
-            chosen = able[found >= task.k]
+            counts = _agree_without(task, rows[able], columns, others, m)
+            chosen = able[counts >= task.k]
             cost[chosen], harm[chosen] = weight, harmed[chosen]
             hidden[rows[chosen]] = False
             hidden[rows[chosen][:, None], list(columns)] = True
@@ -221,22 +221,22 @@ def _count_missing(task: Combinations, rows: Integers, hidden: Mask, m: int | No
     left, a little. This guides the choice and decides nothing.
     """
     columns = task.codes.shape[1]
-    found = np.zeros((len(rows), columns), dtype=np.int64)
+    counts = np.zeros((len(rows), columns), dtype=np.int64)
     for part, totals, able in _parts(task, rows, hidden, range(columns), m):
         left = totals - np.where(able, task.counts[rows], 0)
         broken = np.where(left < task.k, np.where(totals >= task.k, _PARTS * left, 0), 0)
         scarce = np.where((left >= task.k) & (left < 3 * task.k), _PARTS * task.k // (2 * np.maximum(left, 1)), 0)
-        found[:, part] += (broken + scarce)[:, None]
-    return found
+        counts[:, part] += (broken + scarce)[:, None]
+    return counts
 
 
 def _agree_without(task: Combinations, rows: Integers, columns: Columns, hidden: Mask, m: int | None) -> Counts:
     """Return how many records agree with each of the rows, if it loses these columns and the others what is hidden."""
     shown = [j for j in range(task.codes.shape[1]) if j not in columns]
-    found = np.full(len(rows), _NONE)
+    counts = np.full(len(rows), _NONE)
     for _, totals, able in _parts(task, rows, hidden, shown, m):
-        np.minimum(found, totals + np.where(able, 0, task.counts[rows]), out=found)
-    return found
+        np.minimum(counts, totals + np.where(able, 0, task.counts[rows]), out=counts)
+    return counts
 
 
 def _parts(

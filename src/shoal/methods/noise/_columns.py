@@ -188,8 +188,8 @@ class ConceptColumn:
 
     def codes(self, values: pa.Array) -> NDArray[np.int32]:
         """Return the concepts of values; -1 where a value is not declared."""
-        found = hierarchies.leaf_codes(self.hierarchy, values)
-        return np.where(found < 0, np.int32(-1), self.leaves[found])
+        codes = hierarchies.leaf_codes(self.hierarchy, values)
+        return np.where(codes < 0, np.int32(-1), self.leaves[codes])
 
     def released(self, codes: NDArray[np.int32]) -> pa.Array:
         return pa.array(self.labels, pa.string()).take(pa.array(codes))

@@ -136,13 +136,13 @@ def _records(method: DPMicroaggregation, encoded: EncodedRecords, columns: Colum
 
 def _filled(method: DPMicroaggregation, number: NumberColumn, own: QuasiIdentifier) -> NDArray[np.float64]:
     """Return the numbers of a column, missing ones as they were declared to be."""
-    found = own.numbers()
-    assert found is not None  # noqa: S101 - it is not categorical
+    numbers = own.numbers()
+    assert numbers is not None  # noqa: S101 - it is not categorical
     if number.name not in method.fill:
-        return found
+        return numbers
     stands = number.place(method.fill[number.name])
     assert stands is not None  # noqa: S101 - the plan was checked
-    return np.where(np.isnan(found), stands, found)
+    return np.where(np.isnan(numbers), stands, numbers)
 
 
 # -- what is drawn

@@ -235,19 +235,19 @@ class DPMicroaggregation(Method):
         return forecast(self, budget, schema, records) if isinstance(budget, EpsilonBudget) else {}
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = []
+        problems = []
         if models:
-            found.append(
+            problems.append(
                 f"method `{self.name}` keeps one promise, `{EpsilonBudget.title}` (--epsilon), and no "
                 "other; the least size of its clusters is its parameter `k` (--option k=...)"
             )
         if self.target == "record-query" and schema.person is not None:
-            found.append(
+            problems.append(
                 f"target `record-query` of `{self.title}` protects the answer for one record, which is no promise to a "
                 "person; use `original`, or `partition`"
             )
-        found += [problem for attribute in released(schema) if (problem := self._undeclared(attribute))]
-        return [*found, *self._misnamed(schema)]
+        problems += [problem for attribute in released(schema) if (problem := self._undeclared(attribute))]
+        return [*problems, *self._misnamed(schema)]
 
     def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:
         del schema
@@ -317,18 +317,18 @@ class DPMicroaggregation(Method):
             "split": list(self.split) if isinstance(self.split, Mapping) else [],
             "sets": [] if isinstance(self.sets, str) else [name for own in self.sets for name in own],
         }
-        found = unreleased(schema, self.title, listed)
+        problems = unreleased(schema, self.title, listed)
         for parameter in ("sets", "split"):
             given = listed[parameter]
             if given and sorted(given) != sorted(names):
-                found.append(f"`{parameter}` of `{self.title}` must name every released column once")
+                problems.append(f"`{parameter}` of `{self.title}` must name every released column once")
         for name in self.decimals:
             if name in names and names[name].kind is not Kind.NUMERIC:
-                found.append(f"`decimals` of `{self.title}`: column `{name}` is not numeric")
+                problems.append(f"`decimals` of `{self.title}`: column `{name}` is not numeric")
         for name in self.fill:
             if name in names and not self._fills(names[name]):
-                found.append(f"`fill` of `{self.title}`: the value for a missing `{name}` must be in its domain")
-        return found
+                problems.append(f"`fill` of `{self.title}`: the value for a missing `{name}` must be in its domain")
+        return problems
 
     def _fills(self, attribute: Attribute) -> bool:
         if attribute.kind is Kind.CATEGORICAL:

@@ -35,16 +35,16 @@ _DIGITS = 50
 
 def aggregate_problems(aggregates: Mapping[str, str], schema: Schema, title: str) -> list[str]:
     """Return what is wrong with the aggregates that are asked for."""
-    found = []
+    problems = []
     for name, function in aggregates.items():
         if name not in schema.quasi_identifiers:
-            found.append(f"`aggregates` of `{title}` names column `{name}`, which is not a quasi-identifier")
+            problems.append(f"`aggregates` of `{title}` names column `{name}`, which is not a quasi-identifier")
         elif function in get_args(Aggregate) and function not in _OF_KIND[schema[name].kind]:
             kind = schema[name].kind
-            found.append(
+            problems.append(
                 f"column `{name}` is {kind}, which has no {function}; use {' or '.join(_OF_KIND[kind])} in `aggregates`"
             )
-    return found
+    return problems
 
 
 def aggregated(recoding: Recoding, frequencies: Frequencies, schema: Schema, aggregates: Mapping[str, str]) -> Recoding:
@@ -59,10 +59,10 @@ def aggregated(recoding: Recoding, frequencies: Frequencies, schema: Schema, agg
         if name not in aggregates:
             continue
         before = recoding.codes[:, j]
-        found = _labels_of_classes(schema[name], aggregates[name], recoding, frequencies, j)
-        distinct = [*dict.fromkeys(found)]
+        labelled = _labels_of_classes(schema[name], aggregates[name], recoding, frequencies, j)
+        distinct = [*dict.fromkeys(labelled)]
         place = {label: i for i, label in enumerate(distinct)}
-        codes[:, j] = [place[label] for label in found]
+        codes[:, j] = [place[label] for label in labelled]
         labels[j] = tuple(distinct)
         shares[j], depths[j] = (_greatest(each[j][before], codes[:, j]) for each in (recoding.shares, recoding.depths))
         unchanged[j] = False
@@ -231,6 +231,6 @@ def _written(total: int, count: int, decimals: int) -> str:
 
 def _greatest(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the greatest value of every code."""
-    found = np.zeros(int(codes.max(initial=-1)) + 1)
-    np.maximum.at(found, codes, values)
-    return found
+    greatest = np.zeros(int(codes.max(initial=-1)) + 1)
+    np.maximum.at(greatest, codes, values)
+    return greatest

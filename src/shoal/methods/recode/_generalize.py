@@ -133,20 +133,20 @@ class Generalize(Recode):
         return self.links == "kept"
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
-        found = Recode.problems(self, schema, models)
-        found += [
+        problems = Recode.problems(self, schema, models)
+        problems += [
             f"`levels` of `{self.title}` names column `{name}`, which is not a quasi-identifier"
             for name in self.levels
             if name not in schema.quasi_identifiers
         ]
-        found += aggregate_problems(self.aggregates, schema, self.title)
-        found += [
+        problems += aggregate_problems(self.aggregates, schema, self.title)
+        problems += [
             f"`{model.title}` depends on which values or people a class covers, which an aggregate does not show; "
             f"leave out `aggregates` of `{self.title}`"
             for model in models
             if self.aggregates and (model.capabilities.codes or model.capabilities.about_population)
         ]
-        return found + (link_problems(schema, models) if self.linked else [])
+        return problems + (link_problems(schema, models) if self.linked else [])
 
     @property
     def caveats(self) -> tuple[str, ...]:

@@ -99,14 +99,14 @@ class SeriesRelease:
         keys = series.hash_keys(rows[series.folder.key])
         before = series.known_people
         known = len(before)
-        found = places_of(keys, before[KEY].combine_chunks())
-        new = np.flatnonzero(found < 0)
+        positions = places_of(keys, before[KEY].combine_chunks())
+        new = np.flatnonzero(positions < 0)
         if known and len(new) == len(rows):
             raise DataError(
                 f"nobody whom the series has shown is in this table, by the column `{series.folder.key}`.",
                 hint="write the keys as before (007 is not 7); if these are other people, begin a new series",
             )
-        person_of = found.copy()
+        person_of = positions.copy()
         person_of[new] = known + np.arange(len(new))
         record_of = np.full(known + len(new), NOBODY, dtype=np.int64)
         record_of[person_of] = np.arange(len(rows))
@@ -160,13 +160,13 @@ class SeriesRelease:
             return
         frequencies, tuples = distinct_tuples(self.encoded.frequencies, new)
         try:
-            found = self.method.search(frequencies, models, self.work.watch)
+            result = self.method.search(frequencies, models, self.work.watch)
         except RequirementError:
             if first:
                 raise
             self.notes += ("No classes of newcomers keep the promises; they are left out of this release.",)
             return
-        recoding = found.recoding
+        recoding = result.recoding
         classes = recoding.classes[tuples].astype(np.int64)
         shown = classes >= 0
         self.states[self.known :] = np.where(shown, State.SHOWN, State.ABSENT)

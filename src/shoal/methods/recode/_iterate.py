@@ -114,13 +114,13 @@ def _rounds(
         late = effort.over
         price = 1.0 if late else price
         watch.step(1, 2, f"round {number}: {int(frequencies.counts[remaining].sum()):,} records remain")
-        found = _round(frequencies, remaining, models, costs, price, prices.saving, effort)
-        if found is None:
+        outcome = _round(frequencies, remaining, models, costs, price, prices.saving, effort)
+        if outcome is None:
             if price >= 1:
                 return
             price = min(1.0, price * prices.growth)
             continue
-        levels, released = found
+        levels, released = outcome
         remaining = remaining & ~released
         yield levels, released
         if late:
@@ -138,8 +138,8 @@ def _round(
 ) -> tuple[Levels, Mask] | None:
     part = frequencies.only(remaining)
     lattice = Lattice(part, costs, enough=smallest_class(models), effort=effort)
-    found = _scored(lattice, models, costs, price)
-    levels, value, recoding = _searched(lattice, models, costs, price) if found is None else found
+    scored = _scored(lattice, models, costs, price)
+    levels, value, recoding = _searched(lattice, models, costs, price) if scored is None else scored
     if value >= price * (1 - saving):
         return None
     recoding = recoding or lattice.recoding(levels, lattice.node(levels).keep(models))
@@ -156,10 +156,10 @@ def _searched(
     """Search for the node with the least value, if a suppressed record costs ``price``."""
     objective, records = CellObjective.of(lattice.frequencies, costs, loss=price), lattice.frequencies.records
     limits = Limits(suppressed=records, steps=_STEPS[by_size(models)], patience=0)
-    found = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
-    if not found.solutions:
+    result = BranchAndBound(lattice, objective, models, limits, Watch(None, None)).run()
+    if not result.solutions:
         return lattice.top, price, None
-    return found.solutions[0].levels, found.solutions[0].value, found.recoding
+    return result.solutions[0].levels, result.solutions[0].value, result.recoding
 
 
 def _scored(

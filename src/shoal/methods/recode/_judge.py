@@ -160,14 +160,14 @@ class Judge:
         self, node: Node, sizes: Counts, large: Mask, classes: Classes, to_beat: float = math.inf
     ) -> tuple[Solution, Mask]:
         """Return the best release of a node that an order of removing classes leaves, and its classes."""
-        found: list[tuple[Solution, Mask]] = []
+        solutions: list[tuple[Solution, Mask]] = []
         for stages in self.orders:
             kept, beaten = self._left(node, sizes, large, classes, stages, to_beat)
             solution = self._solution(node, sizes, kept, beaten=beaten)
-            found.append((solution, kept))
+            solutions.append((solution, kept))
             if math.isfinite(solution.value):
                 to_beat = min(to_beat, _with_ties(solution.value))
-        return min(found, key=lambda pair: (math.isnan(pair[0].value), pair[0].order))
+        return min(solutions, key=lambda pair: (math.isnan(pair[0].value), pair[0].order))
 
     def _left(
         self, node: Node, sizes: Counts, large: Mask, classes: Classes, stages: Stages, to_beat: float

@@ -89,9 +89,9 @@ class Lattice:
     def _below(self, levels: Levels, low: Levels | None) -> Node:
         """Return the smallest known node among the next ones below, ``low`` and the leaves."""
         candidates = [
-            found
+            node
             for j, level in enumerate(levels)
-            if level and (found := self._known.get((*levels[:j], level - 1, *levels[j + 1 :])))
+            if level and (node := self._known.get((*levels[:j], level - 1, *levels[j + 1 :])))
         ]
         if low is not None and (found := self._known.get(low)):
             candidates.append(found)
@@ -139,9 +139,9 @@ class Lattice:
         key = (attribute, low, high)
         if key not in self._maps:
             hierarchy = self.frequencies.hierarchies[attribute]
-            found = np.zeros(len(hierarchy.labels[low]), dtype=np.int32)
-            found[hierarchy.codes[low]] = hierarchy.codes[high]
-            self._maps[key] = found
+            mapping = np.zeros(len(hierarchy.labels[low]), dtype=np.int32)
+            mapping[hierarchy.codes[low]] = hierarchy.codes[high]
+            self._maps[key] = mapping
         return self._maps[key]
 
 
@@ -284,7 +284,7 @@ class Node:
         ``votes`` counts persons to the end and lets them vote; else there are at least as many as the classes say.
         """
         wanted = set(sensitive)
-        found = Classes(
+        classes = Classes(
             sizes=self.sizes[chosen],
             sensitive={
                 attribute.name: self._histogram(number, chosen)
@@ -297,9 +297,9 @@ class Node:
             costs=self.costs[chosen] if len(self.costs) else None,
         )
         if not votes or self.crowd is None:
-            return found
+            return classes
         places = np.where(chosen, np.cumsum(chosen) - 1, -1)
-        return found.count_votes(self.frequencies, places[self.labels])
+        return classes.count_votes(self.frequencies, places[self.labels])
 
     def _people(self, chosen: Mask) -> Counts | None:
         """Return the people of the population in the chosen classes: they add up where nobody has several records."""

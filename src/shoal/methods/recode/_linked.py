@@ -82,10 +82,10 @@ class Linked:
 
 def link_problems(schema: Schema, models: Sequence[Model]) -> list[str]:
     """Return what keeps links from being kept with a schema and promises."""
-    found = []
+    problems = []
     if schema.person is None or not schema[schema.person].pseudonym:
-        found.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
-    return found + [
+        problems.append('`links = "kept"` needs a column with role = "person" and pseudonym = true')
+    return problems + [
         f'`links = "kept"` supports only `KAnonymity`; `{model.title}` says nothing about linked records'
         for model in models
         if model.name != KAnonymity.name
@@ -108,10 +108,10 @@ def best_local(
     crowd = k
     while crowd <= max(holders.people, k):
         try:
-            found = recode(crowd)
+            recoded = recode(crowd)
         except RequirementError:
             break
-        whole = found.recoding
+        whole = recoded.recoding
         labels = np.where(whole.classes < 0, whole.number, whole.classes)
         complete = np.ones(holders.number, dtype=np.bool_)
         complete[holders.persons[whole.classes[holders.tuples] < 0]] = False
@@ -123,7 +123,7 @@ def best_local(
                 f"{k - 1:,} others was left out."
             )
             result = replace(
-                found, recoding=released.recoding, value=value, suppressed=released.suppressed, notes=(said,)
+                recoded, recoding=released.recoding, value=value, suppressed=released.suppressed, notes=(said,)
             )
             if best is None or value < best[1].value:
                 best = released, result

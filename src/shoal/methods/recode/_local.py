@@ -98,7 +98,9 @@ class LocalMethod(Recode):
         effort = self.allowance(watch)
         task = LocalTask(frequencies, tuple(models), self.measure, allowed, watch, effort.part(_FIRST))
         watch.step(0, 2, f"{self.name} recoding")
-        best = min(filter(task.fits, map(task.result, self.drafts(task))), key=lambda found: found.value, default=None)
+        best = min(
+            filter(task.fits, map(task.result, self.drafts(task))), key=lambda result: result.value, default=None
+        )
         if task.effort.over:
             task.cut_short.append(f"The limit ended {self.name} recoding before it was done. {MAY_LOSE_LESS}")
         watch.step(1, 2, "comparison with full-domain recoding")

@@ -156,19 +156,19 @@ class Recode(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         """Return what keeps this method from being used with a schema and promises."""
-        found = []
+        problems = []
         for model in models:
             if model.capabilities.population_share and not self.disjoint:
-                found.append(
+                problems.append(
                     f"`{model.title}` needs classes that do not cover anyone twice; use method `generalize` without "
                     "`cells`"
                 )
             if model.capabilities.codes and self.top_down:
-                found.append(
+                problems.append(
                     f"`{model.title}` depends on the released values, which method `{self.name}` chooses last; use "
                     "`generalize`, `iterate` or `subtree`"
                 )
-        return found
+        return problems
 
     def weighted(self, weights: Mapping[str, float]) -> Self:
         """Return the method with these weights of attributes, unless it has some of its own."""
@@ -184,8 +184,8 @@ class Recode(Method):
 
     def resolve(self, schema: Schema) -> Self:
         """Return the method with the measure's target filled in, where the schema decides it."""
-        found = self.measure.resolve(schema)
-        return self if found == self.measure else replace(self, quality=found)
+        measure = self.measure.resolve(schema)
+        return self if measure == self.measure else replace(self, quality=measure)
 
     def make(self, work: Work) -> Result:
         """Find a recoding, decide every promise once more on the classes that it makes, and apply it."""
@@ -235,8 +235,8 @@ class Recode(Method):
         self, encoded: Encoded, models: Sequence[Model], table: Table, work: Work
     ) -> tuple[Frequencies, SearchResult, Table]:
         """Return the tuples, what becomes of each, and the released table."""
-        found = self.search(encoded.frequencies, models, work.watch)
-        return encoded.frequencies, found, tables.apply(table, encoded, found.recoding, key=work.key)
+        result = self.search(encoded.frequencies, models, work.watch)
+        return encoded.frequencies, result, tables.apply(table, encoded, result.recoding, key=work.key)
 
 
 def _record_classes(
@@ -321,8 +321,8 @@ def _population(recoding: Recoding, classes: Classes) -> pa.Table:
         name: pa.array(labels, pa.string()).take(pa.array(recoding.codes[:, column]))
         for column, (name, labels) in enumerate(zip(recoding.attributes, recoding.labels, strict=True))
     }
-    found = pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
-    return found.sort_by([(name, "ascending") for name in columns])
+    rows = pa.table([*columns.values(), pa.array(classes.population)], names=[*columns, POPULATION_COUNT])
+    return rows.sort_by([(name, "ascending") for name in columns])
 
 
 def floors_of(frequencies: Frequencies) -> tuple[int, ...]:

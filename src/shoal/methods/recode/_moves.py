@@ -242,9 +242,9 @@ class Descent:
         failed = 0
         while failed < self._judge.limits.patience and not self._stop():
             kicked = self._kick(best)
-            found = None if kicked is None else self.down(kicked)
-            if found is not None and _better(found.value, best.value):
-                best, failed = self._settle(found), 0
+            solution = None if kicked is None else self.down(kicked)
+            if solution is not None and _better(solution.value, best.value):
+                best, failed = self._settle(solution), 0
             else:
                 failed += 1
 

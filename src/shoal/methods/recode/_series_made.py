@@ -152,15 +152,15 @@ def _columns(release: SeriesRelease) -> dict[str, pa.Array]:
     """Return the released values of everybody, null where nothing is shown."""
     schema = release.plan.schema
     absent = pa.array(release.states == State.ABSENT)
-    found = {}
+    columns = {}
     for name in released_columns(schema):
         if name in schema.quasi_identifiers:
             j = schema.quasi_identifiers.index(name)
             texts = release.labels[j].released(release.codes[:, j])
-            found[name] = pa.compute.if_else(absent, pa.scalar(None, pa.string()), texts)
+            columns[name] = pa.compute.if_else(absent, pa.scalar(None, pa.string()), texts)
         else:
-            found[name] = release.column(name)
-    return found
+            columns[name] = release.column(name)
+    return columns
 
 
 def _recoding(release: SeriesRelease, classes: Integers) -> Recoding:

@@ -101,17 +101,17 @@ class _Cuts:
 
     def _moves(self) -> list[Move]:
         """List the values of the cuts that can go one level down, and those that can become one value."""
-        found: list[Move] = []
+        moves: list[Move] = []
         for j, (hierarchy, depths) in enumerate(zip(self._hierarchies, self._depths, strict=True)):
             ancestors = _ancestors(hierarchy, depths)
             first = np.flatnonzero(np.append(True, (np.diff(depths) != 0) | (np.diff(ancestors) != 0)))
             for leaf in first.tolist():
                 level = int(depths[leaf])
                 if level > 0:
-                    found.append((j, level, int(ancestors[leaf]), level - 1))
+                    moves.append((j, level, int(ancestors[leaf]), level - 1))
                 if level < hierarchy.height:
-                    found.append((j, level + 1, int(hierarchy.codes[level + 1][leaf]), level + 1))
-        return [move for move in dict.fromkeys(found) if self._possible(move)]
+                    moves.append((j, level + 1, int(hierarchy.codes[level + 1][leaf]), level + 1))
+        return [move for move in dict.fromkeys(moves) if self._possible(move)]
 
     def _possible(self, move: Move) -> bool:
         """Whether the leaves below the value are released at it (to go down), or all at lower levels (to go up)."""

@@ -199,17 +199,17 @@ def _draft(
 
 def _covers(task: LocalTask, intervals: Sequence[bool]) -> list[AttributeCover]:
     """Return what covering values costs; of an ordered attribute in proportion to what ``*`` costs."""
-    found = []
+    covers = []
     for hierarchy, table, interval in zip(task.frequencies.hierarchies, task.objective.tables, intervals, strict=True):
         codes = np.array(hierarchy.codes, dtype=np.int32)
         if interval and hierarchy.positions is not None:
-            found.append(
+            covers.append(
                 AttributeCover(codes=codes, costs=hierarchy.positions[None] * float(table[-1][0]), ordered=True)
             )
         else:
             costs = np.array([level[leaves] for level, leaves in zip(table, hierarchy.codes, strict=True)])
-            found.append(AttributeCover(codes=codes, costs=costs))
-    return found
+            covers.append(AttributeCover(codes=codes, costs=costs))
+    return covers
 
 
 class TopDown:

@@ -240,18 +240,18 @@ class Quantiles(HierarchyRule):
 def _between(column: RuledColumn, levels: Sequence[Sequence[float]]) -> Tree:
     """Return the intervals between the cut points of each level; the outer ones are open."""
     numbers = column.numbers
-    found = []
+    intervals = []
     for level in levels:
         points = pa.array(level, pa.float64())
         low, high = (pa.concat_arrays(pair) for pair in (([_one(-np.inf), points]), ([points, _one(np.inf)])))
-        found.append(
+        intervals.append(
             Level(
                 groups=np.searchsorted(points.to_numpy(), numbers, side="right"),
                 labels=_labels(points),
                 shares=column.measure_coverage(low, high),
             )
         )
-    return Tree(leaves=column.leaves, levels=found)
+    return Tree(leaves=column.leaves, levels=intervals)
 
 
 def _labels(points: pa.Array) -> pa.StringArray:

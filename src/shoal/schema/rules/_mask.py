@@ -68,8 +68,8 @@ class Mask(HierarchyRule):
             else:
                 shown = pc.utf8_slice_codeunits(filled, hidden)
                 texts = pc.binary_join_element_wise(self.symbol * hidden, shown, "")
-            found = encode_texts(texts)
-            levels.append(Level(groups=found.groups, labels=found.labels))
+            encoded = encode_texts(texts)
+            levels.append(Level(groups=encoded.groups, labels=encoded.labels))
         return Tree(leaves=leaves, levels=levels, ranks=column.ranks(leaves))
 
     def _pad_leaves(self, leaves: pa.StringArray, *, zeros: bool) -> pa.StringArray:

@@ -39,12 +39,12 @@ class Regions(LevelsRule):
         return f"countries by {join_words(self.levels)} of the world"
 
     def tree(self, column: RuledColumn) -> Tree:
-        found = [country(value) for value in column.leaves.to_pylist()]
+        countries = [country(value) for value in column.leaves.to_pylist()]
         levels = []
         for level in self.levels:
             place = REGION_LEVELS.index(level)
             labels, groups = np.unique(
-                [_UNKNOWN if each is None else each[place] for each in found], return_inverse=True
+                [_UNKNOWN if each is None else each[place] for each in countries], return_inverse=True
             )
             levels.append(Level(groups=groups.astype(np.int64), labels=pa.array(labels.tolist(), pa.string())))
         return Tree(leaves=column.leaves, levels=levels, ranks=column.ranks(column.leaves))
@@ -74,7 +74,7 @@ def _plain(value: str) -> str:
 @functools.cache
 def _table() -> dict[str, tuple[str, str]]:
     lines = resources.files("shoal.schema.rules").joinpath("countries.txt").read_text(encoding="utf-8").splitlines()
-    found = {}
+    regions = {}
     for line in lines:
         if line.startswith("#"):
             continue
@@ -83,5 +83,5 @@ def _table() -> dict[str, tuple[str, str]]:
         for each in countries.split("; "):
             short, long, names = each.split(" ", 2)
             for name in (short, long, *names.split(" = ")):
-                found[_plain(name)] = (part, region)
-    return found
+                regions[_plain(name)] = (part, region)
+    return regions

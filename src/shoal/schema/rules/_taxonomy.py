@@ -148,8 +148,8 @@ def _ancestors(leaves: Integers, above: Integers, depth: Integers) -> list[Integ
     """Return the ancestor of every leaf at each level below ``*``, finest first."""
     height = int(depth[leaves].max(initial=0))
     single_root = np.count_nonzero(above < 0) == 1
-    found, now = [], leaves
+    ancestors, now = [], leaves
     for level in range(height - 1, 0 if single_root else -1, -1):
         now = np.where(depth[now] > level, above[now], now)
-        found.append(now)
-    return found
+        ancestors.append(now)
+    return ancestors

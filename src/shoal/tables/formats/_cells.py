@@ -76,15 +76,15 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     """
     named = [f"column_{place}" if is_blank(name) else _cut(name) for place, name in enumerate(names, start=1)]
     times = Counter(name.lower() for name in named)
-    taken, found = set(times), []
+    taken, unique = set(times), []
     seen: set[str] = set()
     for name in named:
         new, number = name, 2
         while new.lower() in seen or (new != name and new.lower() in taken):
             new, number = f"{name}_{number}", number + 1
         seen.add(new.lower())
-        found.append(new)
-    return tuple(found)
+        unique.append(new)
+    return tuple(unique)
 
 
 def _cut(name: str) -> str:
@@ -112,7 +112,7 @@ def _is_record(rows: Sequence[Sequence[str]]) -> bool:
 def _recurs(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row holds values that come again, in most of the columns whose values do."""
     counts = [Counter(row[place].strip() for row in below) for place in range(len(first))]
-    repeating = [place for place, found in enumerate(counts) if len(found) <= len(below) / 2]
+    repeating = [place for place, values in enumerate(counts) if len(values) <= len(below) / 2]
     again = [place for place in repeating if first[place] and counts[place][first[place]] > 1]
     return bool(again) and 2 * len(again) >= len(repeating)
 

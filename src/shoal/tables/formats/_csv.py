@@ -258,13 +258,13 @@ class CsvText:
     def _notes(self, ragged: Sequence[tuple[int, bool]]) -> int:
         """Return how many of the rows of other lengths are notes below the last record."""
         last = self.before - self.short + self.number + self.below + len(self.ragged)
-        found = 0
+        notes = 0
         for place, (row, note) in enumerate(reversed(ragged), 1):
             # all that follows the last record are notes
             if not note or row <= last - self.below - place:
                 break
-            found = place
-        return found if self.number else 0
+            notes = place
+        return notes if self.number else 0
 
     def _told_of_bad_rows(self) -> str:
         shown = ", ".join(f"{row:,}" for row in self.bad[:5])

@@ -88,13 +88,13 @@ def _heads(rows: Sequence[Sequence[str]]) -> bool:
 
 def _of_values(records: Sequence[Sequence[str]], fewest: int) -> list[int]:
     """Return the columns that hold numbers or dates, by their places."""
-    found = []
+    lines = []
     for place in range(len(records[0]) if records else 0):
         cells = [row[place].strip() for row in records]
         filled = [cell for cell in cells if cell.lower() not in _ABSENT]
         if len(filled) >= fewest and sum(map(is_value, filled)) >= _MOST * len(filled):
-            found.append(place)
-    return found
+            lines.append(place)
+    return lines
 
 
 def _more_names(rows: Sequence[Sequence[str]]) -> int:
@@ -104,7 +104,7 @@ def _more_names(rows: Sequence[Sequence[str]]) -> int:
     nothing, and then the row has the names that the first one lacks. What comes again below is a value.
     """
     width = len(rows[0])
-    found = 0
+    number = 0
     for place in range(1, _MORE + 1):
         records = [row for row in rows[place + 1 :] if len(row) == width]
         if place >= len(rows) or len(rows[place]) != width or len(records) < _FEWEST:
@@ -120,8 +120,8 @@ def _more_names(rows: Sequence[Sequence[str]]) -> int:
         again = any(row[each] and row[each] == other[each].strip() for other in records for each in words)
         if again or not (fills or (len(words) > 1 and len(words) >= _NAMED * len(numbers))):
             break
-        found += 1
-    return found
+        number += 1
+    return number
 
 
 def _join_headers(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -149,15 +149,15 @@ def notes_below(rows: Sequence[Sequence[str]]) -> int:
     >>> notes_below([["34", "f", "A"], ["51", "m", "B"], ["", "", ""], ["Source: the registry", "", ""]])
     2
     """
-    found = 0
+    number = 0
     for row in itertools.islice(reversed(rows), _LINES):
         if len(row) <= _CELLS or not is_note(row):
             break
-        found += 1
-    records = rows[max(0, len(rows) - found - _LINES) : len(rows) - found]
+        number += 1
+    records = rows[max(0, len(rows) - number - _LINES) : len(rows) - number]
     full = sum(2 * sum(bool(cell.strip()) for cell in row) > len(row) for row in records)
-    texts = any(any(cell.strip() for cell in row) for row in rows[len(rows) - found :])
-    return found if texts and full > len(records) / 2 else 0
+    texts = any(any(cell.strip() for cell in row) for row in rows[len(rows) - number :])
+    return number if texts and full > len(records) / 2 else 0
 
 
 def is_note(row: Sequence[str]) -> bool:

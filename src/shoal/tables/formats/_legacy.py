@@ -57,19 +57,19 @@ def try_encodings(path: Path) -> tuple[str, ...]:
     cut = data[: data.rfind(b"\n") + 1] or data  # a character may be cut at the end
     if sum(byte > 0x7F for byte in cut) < _FEWEST:
         return (_FALL_BACK,)
-    found: list[tuple[float, str, str]] = []
+    fits: list[tuple[float, str, str]] = []
     for codec, judge in _JUDGES.items():
         try:
             text = cut.decode(codec)
         except UnicodeDecodeError:
             continue
-        if all(text != other for _, _, other in found):
-            found.append((judge(text), codec, text))
-    found.sort(key=lambda each: -each[0])
-    best = found[0][0] if found else 0.0
+        if all(text != other for _, _, other in fits):
+            fits.append((judge(text), codec, text))
+    fits.sort(key=lambda each: -each[0])
+    best = fits[0][0] if fits else 0.0
     if best < _LIKELY:
         return (_FALL_BACK,)
-    return tuple(codec for score, codec, _ in found if score >= _NEAR * best)[:3]
+    return tuple(codec for score, codec, _ in fits if score >= _NEAR * best)[:3]
 
 
 def _special(text: str) -> list[str]:
@@ -95,12 +95,12 @@ def _letters(usual: frozenset[str], weight: float = 1.0) -> Callable[[str], floa
 
 def _well_cased(text: str) -> float:
     """Return which part of the words with letters that are not ASCII are small, capital, or begin with a capital."""
-    found = [word for word in _WORD.findall(text) if not word.isascii()]
-    if not found:
+    words = [word for word in _WORD.findall(text) if not word.isascii()]
+    if not words:
         return 1.0
-    capital = [len(word) > 2 and word.isupper() for word in found]
-    return sum(bool(one or word.islower() or word.istitle()) for word, one in zip(found, capital, strict=True)) / len(
-        found
+    capital = [len(word) > 2 and word.isupper() for word in words]
+    return sum(bool(one or word.islower() or word.istitle()) for word, one in zip(words, capital, strict=True)) / len(
+        words
     )
 
 
@@ -108,10 +108,10 @@ def _script(pattern: re.Pattern[str]) -> Callable[[str], float]:
     """Judge by a script that no word mixes with Latin, and whose small letters are more than its capitals."""
 
     def judge(text: str) -> float:
-        found = [word for word in _WORD.findall(text) if not word.isascii()]
-        letters = [character for word in found for character in word if pattern.match(character)]
+        words = [word for word in _WORD.findall(text) if not word.isascii()]
+        letters = [character for word in words for character in word if pattern.match(character)]
         small = sum(character.islower() for character in letters) / len(letters) if letters else -0.5
-        mixed = sum(re.search("[a-zA-Z]", word) is not None for word in found) / len(found) if found else 0.0
+        mixed = sum(re.search("[a-zA-Z]", word) is not None for word in words) / len(words) if words else 0.0
         return float(_share(text, pattern.match) * _well_cased(text) * (1 - mixed) * min(1.0, 0.5 + small))
 
     return judge

@@ -108,13 +108,13 @@ class Postgres(Format):
             raise ParameterError("writing to a PostgreSQL database requires the `name` of the new table.")
         connected = _connect(str(destination), OutputError)
         with connected as connection, connection.cursor() as cursor:
-            found = _relations(cursor, name)
-            if found and not overwrite:
+            relations = _relations(cursor, name)
+            if relations and not overwrite:
                 raise OutputError(f"the table `{name}` already exists.", hint="choose another name, or overwrite it")
             schema, base = _place(cursor, name)
             _check_lengths((base, *table.columns))
             with quiet(name, error=OutputError), _explain_errors(name, OutputError):
-                _fill(cursor, table, schema, base, next(iter(found), None))
+                _fill(cursor, table, schema, base, next(iter(relations), None))
                 connection.commit()
 
 
@@ -193,25 +193,25 @@ def _explain_errors(place: str, error: type[ShoalError]) -> Iterator[None]:
 
 
 def _relation(cursor: Any, table: str) -> str:
-    found = _relations(cursor, table)
-    if not found:
+    relations = _relations(cursor, table)
+    if not relations:
         raise DataError(f"the database has no table `{table}`.")
-    if len(found) > 1:
+    if len(relations) > 1:
         raise DataError(
-            f"`{table}` is ambiguous: it may mean {len(found)} tables of the database.",
-            hint=f"for example {sorted(found)[0]}",
+            f"`{table}` is ambiguous: it may mean {len(relations)} tables of the database.",
+            hint=f"for example {sorted(relations)[0]}",
         )
-    return next(iter(found))
+    return next(iter(relations))
 
 
 def _relations(cursor: Any, table: str) -> set[str]:
     """Return all that a name may stand for; names of schemas and tables may hold dots themselves."""
-    found = set()
+    relations = set()
     for schema, base in _readings(table):
         name = quote_identifier(base) if schema is None else f"{quote_identifier(schema)}.{quote_identifier(base)}"
         cursor.execute(_FOUND, (name,))
-        found |= {row[0] for row in cursor.fetchall()}
-    return found
+        relations |= {row[0] for row in cursor.fetchall()}
+    return relations
 
 
 def _readings(table: str) -> list[tuple[str | None, str]]:

@@ -99,10 +99,10 @@ class _Labelled(_Statistics):
 
     def like(self, original: Path) -> Format:
         """Return a writer that gives columns the codes, labels and titles of another such file."""
-        found = next((each() for each in (Stata, Spss) if original.suffix.lower() in each.readers), None)
-        if found is None:
+        file_format = next((each() for each in (Stata, Spss) if original.suffix.lower() in each.readers), None)
+        if file_format is None:
             return super().like(original)
-        return type(self)(found.codebook(existing(original)))
+        return type(self)(file_format.codebook(existing(original)))
 
     def _collect_codes(self, frame: Any, *, texts: bool) -> dict[str, Coded]:
         columns = {name: [value if isinstance(value, str) else None for value in frame[name]] for name in frame.columns}
@@ -124,14 +124,14 @@ class Stata(_Labelled):
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
         # Stata labels numbers only, and has missing values of several kinds: .a is one
-        found = self._collect_codes(frame, texts=False)
-        for name, each in found.items():
+        codes = self._collect_codes(frame, texts=False)
+        for name, each in codes.items():
             frame[name] = frame[name].astype(object)
             frame[name] = ["a" if code is not None and code == each.star else code for code in each.values]
-        starred = {name: ["a"] for name, each in found.items() if each.star is not None}
+        starred = {name: ["a"] for name, each in codes.items() if each.star is not None}
         labels = {
             name: {"a" if code == each.star else code: label for code, label in each.labels.items()}
-            for name, each in found.items()
+            for name, each in codes.items()
         }
         return {"variable_value_labels": labels} | ({"missing_user_values": starred} if starred else {})
 
@@ -149,12 +149,12 @@ class Spss(_Labelled):
     reserved: ClassVar[re.Pattern[str]] = re.compile("all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE)
 
     def _with_codes(self, frame: Any) -> dict[str, Any]:
-        found = self._collect_codes(frame, texts=True)
-        for name, each in found.items():
+        codes = self._collect_codes(frame, texts=True)
+        for name, each in codes.items():
             frame[name] = each.values
-        starred = {name: [each.star] for name, each in found.items() if each.star is not None}
+        starred = {name: [each.star] for name, each in codes.items() if each.star is not None}
         return {
-            "variable_value_labels": {name: each.labels for name, each in found.items()},
+            "variable_value_labels": {name: each.labels for name, each in codes.items()},
             "missing_ranges": starred,
         }
 
@@ -224,8 +224,8 @@ class Codebook:
             codes[ANY] = star
         labels = {codes[label]: label for label in sorted({*codes} if self.declared else shown)}
         # a column without a value is one of numbers, too
-        found = [None if value is None else codes[value] for value in values] if shown else [math.nan] * len(values)
-        return Coded(values=found, labels=labels, star=star)
+        encoded = [None if value is None else codes[value] for value in values] if shown else [math.nan] * len(values)
+        return Coded(values=encoded, labels=labels, star=star)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

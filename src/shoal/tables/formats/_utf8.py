@@ -139,9 +139,9 @@ def find_encoding(path: Path, given: str | None) -> Encoding:
         io.TextIOWrapper(io.BytesIO(), encoding=given)  # refuses codecs that are not of text
     except (LookupError, ValueError):
         raise ParameterError(f"`encoding` of `read` must name a text encoding such as utf-8; got {given!r}.") from None
-    found = detect_encoding(start)
-    if found.mark and codec in (found.codec, found.codec[:6], "utf-8-sig"):
-        return Encoding(found.codec, found.mark, given=True)
+    encoding = detect_encoding(start)
+    if encoding.mark and codec in (encoding.codec, encoding.codec[:6], "utf-8-sig"):
+        return Encoding(encoding.codec, encoding.mark, given=True)
     return Encoding("utf-8" if codec == "utf-8-sig" else codec, given=True)
 
 
