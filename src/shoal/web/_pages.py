@@ -34,7 +34,7 @@ from shoal.web._jobs import WAYS
 from shoal.web._store import read_json
 from shoal.web._words import PRESETS, ROLES, number, share
 from shoal.web._words import page as _page
-from shoal.web.api import compare, explore, plans, releases, runs, schema, tables, vaults
+from shoal.web.api import compare, explore, handover, plans, releases, runs, schema, tables, vaults
 
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
@@ -182,6 +182,10 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         pictures=_pictures(found),
         people=_people(found),
         files=releases.files(here, run),
+        formats=handover.FORMATS,
+        came_as=handover.came_as(here, about),
+        linked=False,
+        keys=handover.every_key(here),
         levels="pick" if explore.has_one_level(about) else "search" if explore.has_levels(about) else "",
         synthetic=releases.capabilities(about).shared_columns,
         key=(here.store.runs.path(run) / "pseudonym.key").is_file(),
@@ -190,7 +194,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
 
 
 @router.get("/runs/{run}/records.{ending}", response_class=Response)
-def records_of(here: Here, run: str, ending: Literal["csv", "xlsx", "dta", "sav", "parquet"]) -> Response:
+def records_of(here: Here, run: str, ending: Literal["csv", "xlsx", "sav", "dta", "xpt", "parquet"]) -> Response:
     """Return records for programs that read no labels, with the text that says what they are; drawn anew each time."""
     return releases.records(here, run, ending)
 

@@ -112,10 +112,12 @@ class Store:
         self.vaults = Shelf(folder / "vaults", "vault")
         #: what private releases of a table are paid from
         self.accounts = Shelf(folder / "accounts", "account")
+        #: pairs of keys that sign releases
+        self.keys = folder / "keys"
         #: where engines put what does not fit into memory
         self.scratch = folder / "scratch"
         shelves = (self.tables, self.runs, self.verifications, self.vaults, self.accounts)
-        places = (*(shelf.folder for shelf in shelves), self.scratch)
+        places = (*(shelf.folder for shelf in shelves), self.keys, self.scratch)
         if links := [place.name for place in places if place.is_symlink()]:
             raise InputError(
                 f"the app's folder has links in the place of: {', '.join(links)}",

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from shoal.web._errors import Problem
-from shoal.web.api import compare, explore, plans, projects, releases, runs, schema, tables, vaults
+from shoal.web.api import compare, explore, handover, plans, projects, releases, runs, schema, tables, vaults
 
 router = APIRouter(
     prefix="/api",
@@ -20,6 +20,7 @@ for name, area in {
     "estimate": plans.estimates,
     "runs": runs.router,
     "releases": releases.router,
+    "handover": handover.router,
     "explore": explore.router,
     "verify": releases.verifications,
     "compare": compare.router,

@@ -151,6 +151,19 @@ class VerificationAnswer(_Answer):
     checks: list[_CheckAnswer]
 
 
+class KeyAnswer(_Answer):
+    """A pair of keys that the app keeps."""
+
+    name: str
+    folder: str = Field(description="where its files are: NAME.pem, which is secret, and NAME.pub.pem")
+
+
+class SignatureAnswer(_Answer):
+    """Who signed a release."""
+
+    fingerprint: str = Field(description="of the public key")
+
+
 class _CrowdsAnswer(_Answer):
     unique: int = Field(description="records that agree with no other")
     smallest: int = Field(description="the fewest records that agree")

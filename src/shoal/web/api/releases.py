@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -13,14 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import DataError
+from shoal.errors import DataError, InputError
 from shoal.web._commands import schema_name
 from shoal.web._context import Here, receive
 from shoal.web._jobs import COMPARISON, EXPLORATION, KEY, PLAN, RELEASE
 from shoal.web._store import NotFound, now, read_json
 from shoal.web.api.answers import FileAnswer, VerificationAnswer
-from shoal.web.api.tables import UPLOAD
+from shoal.web.api.tables import UPLOAD, received
 
 if TYPE_CHECKING:
     from shoal import Schema
@@ -31,6 +33,8 @@ verifications = APIRouter()
 
 # a report may hold scripts of its own: it is a file to keep, not a page of this app
 _DOWNLOAD = {"content-security-policy": "sandbox; default-src 'none'"}
+#: bytes of a public key, and what the parts of a verification are called
+_KEY, _SIGNER, _ARCHIVE = 10_000, "signer.pub.pem", "release.zip"
 #: the names that files of a release can have: at most one folder, no dot in front, known endings
 _NAME = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?[A-Za-z0-9_-]{1,60}\.(?:parquet|csv|json|toml|txt|html|md|sql)")
 
@@ -186,10 +190,42 @@ async def add(
     await receive(request, path)
 
 
+@verifications.put("/verifications/{verification}/archive", status_code=204, openapi_extra=UPLOAD)
+async def add_archive(request: Request, here: Here, verification: str) -> None:
+    """Take the release as one zip file."""
+    from shoal.web._archives import unpack_release
+
+    place = here.store.verifications.path(verification)
+    folder, archive = place / RELEASE, place / _ARCHIVE
+    shutil.rmtree(folder, ignore_errors=True)
+    archive.unlink(missing_ok=True)
+    folder.mkdir(mode=0o700)
+    try:
+        await receive(request, archive)
+        await run_in_threadpool(unpack_release, archive, folder)
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+@verifications.put("/verifications/{verification}/signer", status_code=204, openapi_extra=UPLOAD)
+async def add_signer(request: Request, here: Here, verification: str) -> None:
+    """Take the public key that must have signed the release."""
+    path = here.store.verifications.path(verification) / _SIGNER
+    key = await received(request, _KEY, "this is not the file of a public key")
+    path.write_bytes(key)
+
+
 @verifications.post("/verifications/{verification}/check", response_model=VerificationAnswer)
 def check(here: Here, verification: str) -> dict[str, Any]:
-    """Recompute every promise of the uploaded release."""
-    return _verified(here.store.verifications.path(verification) / RELEASE)
+    """Recompute every promise of the uploaded release; and check who signed it, where a public key was given."""
+    place = here.store.verifications.path(verification)
+    signer = place / _SIGNER
+    try:
+        return _verified(place / RELEASE, signer if signer.is_file() else None)
+    except InputError as error:
+        # the file has a name of ours here
+        told = [each.replace(f"`{_SIGNER}`", "the chosen public key") for each in error.problems]
+        raise InputError(told, hint=error.hint) from None
 
 
 @verifications.delete("/verifications/{verification}", status_code=204)
@@ -204,10 +240,15 @@ def own(here: Here, run: str) -> dict[str, Any]:
     return _verified(here.store.runs.path(run) / RELEASE)
 
 
-def _verified(folder: Path) -> dict[str, Any]:
+def is_release_name(name: str) -> bool:
+    """Return whether a file of a release may have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _verified(folder: Path, signer: Path | None = None) -> dict[str, Any]:
     import shoal
 
-    found = shoal.verify(folder)
+    found = shoal.verify(folder, signer=signer)
     return {
         "passed": found.passed,
         "outcome": found.outcome,

@@ -22,6 +22,18 @@ export async function call(method, path, body, more = {}) {
 /** What tells other windows of the same table that its columns were changed. */
 export const channel = (table) => new BroadcastChannel(`shoal-${table}`);
 
+/** The one element of the page that a selector names, of the type that is expected.
+ * @template {Element} T
+ * @param {string} selector
+ * @param {new () => T} type
+ * @returns {T}
+ */
+export function element(selector, type) {
+  const found = document.querySelector(selector);
+  if (!(found instanceof type)) throw new Error(`the page has no ${selector}`);
+  return found;
+}
+
 /** Make an element; texts are never read as HTML. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
