@@ -115,3 +115,31 @@ def test_a_vault_pays_from_the_account_of_its_table(browser: Browser, table: str
     assert "All analysts and releases together spent" in page
     assert browser.delete(f"/api/vaults/{vault['id']}").status_code == 204
     assert browser.get(f"/api/accounts/{account}").json()["left"] == "epsilon 3, delta 0.009", "spent stays spent"
+
+
+def test_a_budget_beside_the_account_of_the_table_needs_a_reason(browser: Browser) -> None:
+    content = (ROWS + "F,yes\n").encode()
+    table = browser.draft(content, "reasons.csv")
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": COLUMNS}).status_code == 200
+    private = wanted(None, "1")
+    unpaid = browser.post(f"/api/tables/{table}/runs", json=private)
+    assert unpaid.status_code == 201, "a table without an account needs none"
+    account = browser.post(f"/api/tables/{table}/accounts", json={"epsilon": "3", "delta": "0.01"}).json()["id"]
+    comparison = {"epsilon": [1.0], "methods": ["truthful"]}
+    asked = [("runs", private), ("vaults", {"epsilon": "1"}), ("comparisons", comparison)]
+    for path, body in asked:
+        refused = browser.post(f"/api/tables/{table}/{path}", json=body)
+        assert refused.status_code == 422, path
+        assert "has an account" in refused.text
+        assert browser.post(f"/api/tables/{table}/{path}", json=body | {"reason": "  "}).status_code == 422
+    run = browser.post(f"/api/tables/{table}/runs", json=private | {"reason": "a dress rehearsal"})
+    assert run.status_code == 201, run.text
+    assert browser.get(f"/api/runs/{run.json()['id']}").json()["reason"] == "a dress rehearsal"
+    again = browser.draft(content, "again.csv")
+    assert browser.put(f"/api/tables/{again}/schema", json={"columns": COLUMNS}).status_code == 200
+    assert browser.post(f"/api/tables/{again}/runs", json=private).status_code == 422, "the same records"
+    vault = browser.post(f"/api/tables/{table}/vaults", json={"epsilon": "1", "reason": "for teaching"})
+    assert vault.status_code == 201, vault.text
+    assert "for teaching" in browser.get(f"/vaults/{vault.json()['id']}").text
+    assert f'data-tables="[&#34;{table}&#34;' in browser.get("/vaults").text
+    assert browser.post(f"/api/tables/{table}/vaults", json={"account": account}).status_code == 201

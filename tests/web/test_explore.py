@@ -44,7 +44,7 @@ def test_a_node_that_is_none_is_refused(browser: Browser, run: str, levels: dict
 
 def test_nodes_of_other_methods_are_refused_in_words(browser: Browser) -> None:
     table = browser.open()
-    made = browser.post(f"/api/tables/{table}/runs", json={**K2, "method": {"name": "mondrian"}}).json()["id"]
+    made = browser.post(f"/api/tables/{table}/runs", json={**K2, "method": {"name": "suppress"}}).json()["id"]
     assert browser.wait(made)["state"] == "done"
     answer = browser.post(f"/api/runs/{made}/node", json={"levels": {"age": 1}})
     assert answer.status_code == 422

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shoal.queries import Count, Vault
+from shoal.errors import ShoalError
+from shoal.queries import Client, Count, Vault
 
 from .conftest import Browser
+
+httpx2 = pytest.importorskip("httpx2", reason="needs httpx2")
 
 COLUMNS: list[dict[str, Any]] = [
     {"role": "identifier"},
@@ -69,3 +73,44 @@ def test_the_shared_budget_is_set_and_a_vault_deleted(browser: Browser, vault: d
     assert vault["name"] in browser.get("/vaults").text
     assert browser.delete(f"/api/vaults/{vault['id']}").status_code == 204
     assert browser.get(f"/api/vaults/{vault['id']}").status_code == 404
+
+
+def test_a_vault_is_started_and_stopped(browser: Browser) -> None:
+    table = browser.draft(name="served.csv")
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": COLUMNS}).status_code == 200
+    vault = browser.post(f"/api/tables/{table}/vaults", json={"epsilon": "1", "reason": "a test"}).json()["id"]
+    token = browser.post(f"/api/vaults/{vault}/analysts", json={"name": "alice", "epsilon": "1"}).json()["token"]
+    started = browser.post(f"/api/vaults/{vault}/server", json={})
+    assert started.status_code == 200, started.text
+    address = started.json()["address"]
+    assert address.startswith("http://127.0.0.1:")
+    assert browser.post(f"/api/vaults/{vault}/server", json={}).status_code == 422, "it answers already"
+    assert address in browser.get(f"/vaults/{vault}").text
+    client = Client(address, token)
+    assert isinstance(client.ask(Count(epsilon="0.5")).value, int)
+    client.close()
+    columns = httpx2.get(f"{address}/v1/schema", headers={"authorization": f"Bearer {token}"}).json()["columns"]
+    assert {"name": "age", "kind": "numeric", "role": "quasi-identifier", "minimum": 0, "maximum": 120} in columns
+    assert "0.5" in browser.get(f"/api/vaults/{vault}").json()["whole"]["spent"]
+    assert browser.delete(f"/api/vaults/{vault}/server").status_code == 204
+    assert browser.get(f"/api/vaults/{vault}").json()["address"] is None
+    with pytest.raises(ShoalError):
+        Client(address, token).ask(Count(epsilon="0.1"))
+    half = browser.post(f"/api/vaults/{vault}/server", json={"certificate": "x"})
+    assert half.status_code == 422
+    wrong = browser.post(f"/api/vaults/{vault}/server", json={"certificate": "x", "private_key": "y"})
+    assert wrong.status_code == 422
+    assert "PEM" in wrong.text
+    assert browser.delete(f"/api/vaults/{vault}").status_code == 204
+
+
+def test_a_vault_in_use_on_another_port_is_told(browser: Browser) -> None:
+    table = browser.draft(name="other.csv")
+    assert browser.put(f"/api/tables/{table}/schema", json={"columns": COLUMNS}).status_code == 200
+    vault = browser.post(f"/api/tables/{table}/vaults", json={"epsilon": "1", "reason": "a test"}).json()["id"]
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused = browser.post(f"/api/vaults/{vault}/server", json={"port": taken.getsockname()[1]})
+    assert refused.status_code == 422
+    assert "cannot listen" in refused.text

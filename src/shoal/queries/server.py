@@ -276,7 +276,7 @@ def _described(attribute: Any) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": attribute.name, "kind": attribute.kind.value, "role": attribute.role.value}
     if domain is not None and domain.values is not None:
         shown["values"] = list(domain.values)
-    if domain is not None and domain.bounded:
+    if domain is not None and domain.is_bounded:
         shown |= {"minimum": domain.minimum, "maximum": domain.maximum}
     return shown
 

@@ -59,6 +59,7 @@ def create_app(
     """
     store = Store(folder)
     jobs = Jobs(store, workers=workers)
+    context = Context(store=store, jobs=jobs, opened=OpenTables())
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -66,6 +67,7 @@ def create_app(
         # the first table is not to wait for imports
         threading.Thread(target=warm, daemon=True).start()
         yield
+        context.serving.close()
         jobs.close()
 
     app = FastAPI(
@@ -80,7 +82,7 @@ def create_app(
         middleware=[Middleware(Guard, access=access, port=port, upload_limit=upload_limit), Middleware(Turns)],
     )
     app.state.cookie = access.cookie
-    app.state.context = Context(store=store, jobs=jobs, opened=OpenTables())
+    app.state.context = context
     _errors.install(app)
     _describe(app)
     app.include_router(api.router)

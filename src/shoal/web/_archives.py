@@ -41,7 +41,7 @@ def unpack_release(archive: Path, folder: Path) -> None:
 
 def _named(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     """Return the files of a zip by their names in the release."""
-    wanted = {}
+    wanted: dict[str, zipfile.ZipInfo] = {}
     for entry in entries:
         parts = PurePosixPath(entry.filename).parts
         if not entry.is_dir() and parts and not any(part in _LITTER for part in parts):

@@ -16,6 +16,7 @@ from fastapi import Depends, Request
 
 from shoal.web._jobs import Jobs, set_aside, status
 from shoal.web._store import Changed, NotFound, Store, now
+from shoal.web._vaults import VaultServers
 from shoal.writing import digest
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Context:
     store: Store
     jobs: Jobs
     opened: OpenTables
+    serving: VaultServers = field(default_factory=VaultServers)
     saving: threading.Lock = field(default_factory=threading.Lock)
     _measuring: WeakValueDictionary[Path, _Turn] = field(default_factory=WeakValueDictionary)
 
@@ -85,6 +87,10 @@ class Context:
         folder, about = self.store.tables.path(identity), self.store.tables.about(identity)
         with self.opened.open(folder / about["file"], about.get("reading")) as table:
             yield table
+
+    def population(self, run: str) -> Table | None:
+        """Return the population table that a run compares with, if any."""
+        return None
 
     def content(self, identity: str) -> str:
         """Return what a table is recognised by when the same file is opened again."""

@@ -189,6 +189,7 @@ def _release(folder: Path, home: Path, about: dict[str, Any], account: str | Non
     import shoal
     from shoal.rehearsal import HollowRelease
     from shoal.web._explore import explore
+    from shoal.web._linked import LINKED, write_linked
 
     plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=home)
     key = None
@@ -207,6 +208,7 @@ def _release(folder: Path, home: Path, about: dict[str, Any], account: str | Non
         write_json(folder / WAYS, _ways_out(release, error))
         raise
     progress(0, 0, "preparing the pictures")
+    write_linked(table, release, folder / LINKED)
     write_json(folder / EXPLORATION, explore(table, release, folder / RELEASE))
 
 

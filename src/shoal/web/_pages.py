@@ -31,10 +31,11 @@ from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
 from shoal.web._jobs import WAYS
+from shoal.web._linked import LINKED
 from shoal.web._store import read_json
 from shoal.web._words import PRESETS, ROLES, number, share
 from shoal.web._words import page as _page
-from shoal.web.api import compare, explore, handover, plans, releases, runs, schema, tables, vaults
+from shoal.web.api import compare, explore, handover, linked, nodes, plans, releases, runs, schema, tables, vaults
 
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
@@ -152,6 +153,7 @@ def comparison(here: Here, table: str) -> HTMLResponse:
     return _page(
         "compare",
         step="compare",
+        has_account=any(each["own"] for each in vaults.accounts_of(here, table)),
         **_of(here, table),
         schema=schema.get(here, table),
         catalogue=plans.catalogue(),
@@ -184,7 +186,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         files=releases.files(here, run),
         formats=handover.FORMATS,
         came_as=handover.came_as(here, about),
-        linked=False,
+        linked=(here.store.runs.path(run) / LINKED).is_file(),
         keys=handover.every_key(here),
         levels="pick" if explore.has_one_level(about) else "search" if explore.has_levels(about) else "",
         synthetic=releases.capabilities(about).shared_columns,
@@ -197,6 +199,14 @@ def one_run(here: Here, run: str) -> HTMLResponse:
 def records_of(here: Here, run: str, ending: Literal["csv", "xlsx", "sav", "dta", "xpt", "parquet"]) -> Response:
     """Return records for programs that read no labels, with the text that says what they are; drawn anew each time."""
     return releases.records(here, run, ending)
+
+
+@router.get("/runs/{run}/table")
+def table_of(here: Here, run: str) -> HTMLResponse:
+    """Show every record before and after."""
+    about, found = here.run(run), linked.linked(here, run)
+    shown: dict[str, Any] = {"names": list(enumerate(found.names)), "recoded": sorted(found.after)}
+    return _page("linked", step="explore", run=about, **shown, **_of(here, about["table"]))
 
 
 @router.get("/runs/{run}/explore")
@@ -213,6 +223,11 @@ def exploring(here: Here, run: str) -> HTMLResponse:
         run=about,
         found=found,
         known=[(n, each["name"]) for n, each in enumerate(table["table"]["columns"]) if each["name"] in names],
+        linked=(here.store.runs.path(run) / LINKED).is_file(),
+        movable=explore.has_levels(about) and not found["private"],
+        released=search["levels"] if search else None,
+        coarsenable=explore.has_levels(about) and not explore.has_one_level(about) and nodes.has_k(about),
+        steps=nodes.STEPS,
         searchable=explore.has_levels(about) and not explore.has_one_level(about),
         applicable=explore.has_one_level(about) and lattice is not None,
         frontier=figure(_frontier(search)) if search and search["frontier"] else None,
@@ -282,7 +297,7 @@ def all_vaults(here: Here) -> HTMLResponse:
     return _page(
         "vaults",
         vaults=vaults.every_vault(here),
-        accounts=vaults.every_account(here),
+        accounts=vaults.accounts_with_tables(here),
         tables=list(here.store.tables.all()),
     )
 

@@ -11,6 +11,8 @@ from ._lattice import Node as Node
 from ._lattice import Tables as Tables
 from ._lattice import smallest_class as smallest_class
 from ._method import Recode as Recode
+from ._nodes import NodeExplorer as NodeExplorer
+from ._nodes import NodeFigures as NodeFigures
 from ._result import ExploredLattice as ExploredLattice
 from ._result import SearchResult as SearchResult
 from ._result import Solution as Solution

@@ -112,6 +112,10 @@ class Judge:
         large = node.large(self.smallest)
         return self.lattice.recoding(levels, self._best(node, node.sizes, large, self._classes(node, large))[1])
 
+    def release(self, node: Node, large: Mask) -> tuple[Solution, Mask]:
+        """Return the best release of a node that an order of removing classes leaves, and its classes."""
+        return self._best(node, node.sizes, large, self._classes(node, large))
+
     def check(self, node: Node, sizes: Counts, large: Mask) -> bool:
         """Decide the models on a node unless it is beaten; return whether nodes below it can satisfy them."""
         classes = self._classes(node, large)

@@ -3,7 +3,20 @@
 from fastapi import APIRouter
 
 from shoal.web._errors import Problem
-from shoal.web.api import compare, explore, handover, plans, projects, releases, runs, schema, tables, vaults
+from shoal.web.api import (
+    compare,
+    explore,
+    handover,
+    linked,
+    nodes,
+    plans,
+    projects,
+    releases,
+    runs,
+    schema,
+    tables,
+    vaults,
+)
 
 router = APIRouter(
     prefix="/api",
@@ -22,6 +35,8 @@ for name, area in {
     "releases": releases.router,
     "handover": handover.router,
     "explore": explore.router,
+    "nodes": nodes.router,
+    "linked": linked.router,
     "verify": releases.verifications,
     "compare": compare.router,
     "projects": projects.router,

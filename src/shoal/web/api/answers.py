@@ -102,6 +102,8 @@ class EstimateAnswer(_Answer):
     loss: float | None = Field(default=None, description="0 is unchanged, 1 is nothing left")
     left_out: int | None = Field(default=None, description="records that were left out")
     seconds: float | None = None
+    average_risk: float | None = None
+    highest_risk: float | None = None
 
 
 class _StatusAnswer(_Answer):
@@ -149,6 +151,70 @@ class VerificationAnswer(_Answer):
     outcome: str = Field(description="verified; verified, but for what rests on the publisher's word; or failed")
     verdict: str = Field(description="the outcome in one sentence")
     checks: list[_CheckAnswer]
+
+
+class _NodeFiguresAnswer(_Answer):
+    levels: list[int]
+    keeps: bool = Field(description="whether it keeps every promise within the share of records that may be left out")
+    value: float | None = Field(description="the measure; lower is better, and None where nothing is left")
+    suppressed: int
+    allowed: int
+    classes: int
+    smallest: int
+    average_risk: float
+    highest_risk: float
+
+
+class _LinkedRowAnswer(_Answer):
+    record: int = Field(description="its number in the table")
+    size: int = Field(description="records of its class; 0 where it was left out")
+    before: list[str | None]
+    after: list[str | None] | None = Field(description="None where it was left out")
+
+
+class LinkedAnswer(_Answer):
+    """Records before and after, with their classes."""
+
+    columns: list[str]
+    recoded: list[int] = Field(description="the columns of which others see released values")
+    total: int
+    rows: list[_LinkedRowAnswer]
+
+
+class ClassAnswer(_Answer):
+    """People who look alike."""
+
+    size: int
+    risk: float = Field(description="how likely one of them is found by who knows that they are in the table")
+    released: dict[str, str | None]
+    secrets: list[dict[str, Any]] = Field(description="how many different values each secret has, and the commonest")
+    records: list[int]
+
+
+class NodeAnswer(_Answer):
+    """A combination of levels and what its release would be like."""
+
+    attributes: list[str]
+    heights: list[int]
+    examples: list[list[str | None]] = Field(description="a value of each level of each column")
+    measure: str
+    records: int
+    node: _NodeFiguresAnswer
+    around: list[_NodeFiguresAnswer] = Field(description="the combinations one level away")
+
+
+class KeptAnswer(_NodeFiguresAnswer):
+    """A solution that a person kept."""
+
+    id: str
+    name: str
+
+
+class CoarserAnswer(EstimateAnswer):
+    """A place on the way from fine to coarse."""
+
+    step: int
+    k: int
 
 
 class KeyAnswer(_Answer):
@@ -228,6 +294,8 @@ class VaultAnswer(_Answer):
     created: str
     records: int
     account: str | None = Field(default=None, description="the account that pays, for releases as well")
+    reason: str = Field(default="", description="why it does not pay from the account of the table")
+    address: str | None = Field(default=None, description="where it answers, if it does")
     unit: str = Field(default="", description="whose loss budgets count")
     whole: _StandingAnswer | None = Field(default=None, description="all analysts together")
     analysts: list[_AnalystAnswer] = []

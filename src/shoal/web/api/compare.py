@@ -15,6 +15,7 @@ from shoal.web._context import Context, Here
 from shoal.web._store import NotFound
 from shoal.web.api.answers import RequestBody, RunAnswer
 from shoal.web.api.releases import exploration, packed
+from shoal.web.api.vaults import check_separate
 
 if TYPE_CHECKING:
     import shoal
@@ -40,6 +41,11 @@ class ComparisonChoice(RequestBody):
     risk: str = Field(default="average", max_length=60)
     utility: str = Field(default="queries", max_length=60)
     highest_risk: float | None = Field(default=None, ge=0, le=1, description="decides the recommendation")
+    reason: str = Field(
+        default="",
+        max_length=500,
+        description="of epsilon: why the account of the table does not pay",
+    )
 
 
 @router.post("/tables/{table}/comparisons", status_code=201, response_model=RunAnswer)
@@ -49,6 +55,7 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
     from shoal.methods.shorthand import in_short
 
     chosen = _sorted(comparison)
+    reason = check_separate(here, table, None, comparison.reason) if chosen["epsilon"] else ""
     _check(here, table, chosen)
     strengths = [f"k = {_list(chosen['k'])}"] if chosen["k"] else []
     strengths += [f"{column}: {name} = {_list(of)}" for name in "lt" for column, of in chosen[name].items()]
@@ -58,6 +65,7 @@ def start(here: Here, table: str, comparison: ComparisonChoice) -> dict[str, Any
         "title": f"Comparison: {'; '.join(strengths)}",
         "method": ", ".join(chosen["methods"]) or methods.keeper(in_short("epsilon").name).name,
         "statements": ["All releases are made and measured; none is kept."],
+        **({"reason": reason} if reason else {}),
         **commands(chosen, here.store.tables.about(table)),
     }
     wanted = {"schema": schema.dumps(here.schema(table)), "choice": chosen}
@@ -91,7 +99,7 @@ def compared(here: Context, run: str) -> shoal.Comparison:
 
 def _sorted(comparison: ComparisonChoice) -> dict[str, Any]:
     """Return the choice as plain values, every number once."""
-    found = comparison.model_dump()
+    found = comparison.model_dump(exclude={"reason"})
     for name in ("k", "epsilon"):
         found[name] = sorted(set(found[name]))
     for name in ("l", "t"):

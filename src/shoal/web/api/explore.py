@@ -48,10 +48,13 @@ def apply(here: Here, run: str, node: NodeChoice) -> dict[str, Any]:
 
     about = here.store.runs.about(run)
     choice = PlanChoice.model_validate(about.get("choice") or {"promises": []})
-    if not has_one_level(about) or choice.method.parameters.get("links") == "kept":
-        raise DataError(f"only runs of `{Generalize.name}` have nodes that can be applied")
-    parameters = choice.method.parameters | {"levels": node.levels}
-    method = choice.method.model_copy(update={"parameters": parameters})
+    if not has_levels(about) or choice.method.parameters.get("links") == "kept":
+        raise DataError("only methods that make values coarser have levels that can be applied")
+    given = choice.method.parameters
+    parameters = given if has_one_level(about) else {name: given[name] for name in _LIKEWISE if name in given}
+    method = choice.method.model_copy(
+        update={"name": Generalize.name, "parameters": parameters | {"levels": node.levels}}
+    )
     return start(here, about["table"], choice.model_copy(update={"method": method}))
 
 

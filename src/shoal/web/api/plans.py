@@ -65,6 +65,9 @@ class PlanChoice(RequestBody):
     account: str | None = Field(
         default=None, max_length=64, description="of a private release: the account that pays before anything is drawn"
     )
+    reason: str = Field(
+        default="", max_length=500, description="why the account of the table does not pay for a private release"
+    )
 
 
 @router.get("/catalogue")
@@ -180,9 +183,12 @@ def choice_of(plan: Plan) -> dict[str, Any]:
 def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Try a choice with a short search, where that is cheap and tells something; nothing is released."""
     plan = make_plan(here, table, choice)
-    reason = _why_not(plan, int(here.store.tables.about(table)["records"]))
-    if reason:
-        return {"words": reason}
+    reason = why_not_tried(plan, int(here.store.tables.about(table)["records"]))
+    return {"words": reason} if reason else try_plan(here, table, plan)
+
+
+def try_plan(here: Context, table: str, plan: Plan) -> dict[str, Any]:
+    """Return what a short search of a plan loses, in words and figures; nothing is released."""
     key = secrets.token_bytes(32) if any(attribute.pseudonym for attribute in plan.schema) else None
     started = time.perf_counter()
     with here.table(table) as opened:
@@ -195,10 +201,11 @@ def estimate(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
         f"A short search kept this promise with{lost} {number(left_out)} of {number(records)} "
         f"records left out. It took {seconds:.1f} s; the run searches longer and may lose less."
     )
-    return {"words": words, "loss": loss, "left_out": left_out, "seconds": seconds}
+    risks = {"average_risk": found.after.marketer, "highest_risk": found.after.prosecutor}
+    return {"words": words, "loss": loss, "left_out": left_out, "seconds": seconds} | risks
 
 
-def _why_not(plan: Plan, records: int) -> str:
+def why_not_tried(plan: Plan, records: int) -> str:
     """Return why nothing is tried: what is random must not be looked at twice, and the rest would take long."""
     if plan.method.capabilities.private_promise is not None:
         return "Nothing is tried out for differential privacy: every look at the data would cost epsilon."

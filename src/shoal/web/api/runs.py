@@ -20,7 +20,7 @@ from shoal.web._store import read_json
 from shoal.web.api.answers import RequestBody, RunAnswer
 from shoal.web.api.plans import PlanChoice, choice_of, make_plan
 from shoal.web.api.schema import change_columns
-from shoal.web.api.vaults import opened
+from shoal.web.api.vaults import check_separate, opened
 
 router = APIRouter()
 
@@ -38,18 +38,20 @@ def start(here: Here, table: str, choice: PlanChoice) -> dict[str, Any]:
     """Anonymise a table; the answer comes at once, the work goes on. What an account does not allow is refused now."""
     plan = make_plan(here, table, choice)
     paid: dict[str, Any] = {}
+    if plan.privacy is not None and (reason := check_separate(here, table, choice.account, choice.reason)):
+        paid = {"reason": reason}
     if choice.account is not None:
         with here.table(table) as records:
             bill = opened(here, choice.account).bill(plan, records.with_schema(plan.schema))
         paid = {"account": choice.account, "cost": str(bill.loss)}
     about = {
         "kind": "release",
-        "choice": choice.model_dump(exclude={"account"}) | {"method": choice_of(plan)["method"]},
+        "choice": choice.model_dump(exclude={"account", "reason"}) | {"method": choice_of(plan)["method"]},
         "statements": [model.statement() for model in plan.models],
         "title": ", ".join(_short(model.name, model.parameters()) for model in plan.models),
         "method": plan.method.name,
         # runs are listed and saved in projects, where no path of this machine belongs
-        **repeated(plan, here.store.tables.about(table), Path("ACCOUNT") if paid else None),
+        **repeated(plan, here.store.tables.about(table), None if choice.account is None else Path("ACCOUNT")),
         **paid,
     }
     return here.begin(table, about, {"plan.toml": plan.dumps()})

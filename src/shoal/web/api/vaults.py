@@ -6,13 +6,16 @@ Vaults are tables that analysts may ask about; accounts say what all private rel
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from shoal.errors import ParameterError
 from shoal.web._context import SCHEMA, Context, Here
 from shoal.web._store import now
 from shoal.web.api.answers import AccountAnswer, RequestBody, TokenAnswer, VaultAnswer
@@ -50,6 +53,17 @@ class NewVault(RequestBody):
         default=None, max_length=64, description="instead of epsilon: the account that pays for releases as well"
     )
     records_per_person: int | None = Field(default=None, ge=1, le=10**6)
+    reason: str = Field(
+        default="", max_length=500, description="why the budget is separate, where the table has an account"
+    )
+
+
+class Serving(RequestBody):
+    """Where a vault answers: on this machine, or with TLS on all of its addresses."""
+
+    port: int = Field(default=0, ge=0, le=65535, description="0 takes a free one")
+    certificate: str = Field(default="", max_length=100_000, description="for other machines: TLS certificate, in PEM")
+    private_key: str = Field(default="", max_length=100_000, description="its private key, in PEM")
 
 
 class NewAnalyst(Amounts):
@@ -79,6 +93,7 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
     about, home = here.store.tables.about(table), here.store.tables.path(table)
     budget = None if wanted.epsilon is None else Loss.of(wanted.epsilon, wanted.delta)
     payer = None if wanted.account is None else opened(here, wanted.account)
+    reason = check_separate(here, table, wanted.account, wanted.reason)
     identity = here.store.vaults.new()
     folder = here.store.vaults.path(identity)
     try:
@@ -98,7 +113,7 @@ def create(here: Here, table: str, wanted: NewVault) -> dict[str, Any]:
         # the vault has a snapshot of its own
         (folder / _DATA).unlink()
         known = {"name": about["name"], "created": now(), "records": about["records"]}
-        here.store.vaults.note(identity, known | ({} if payer is None else {"account": wanted.account}))
+        here.store.vaults.note(identity, known | ({"reason": reason} if payer is None else {"account": wanted.account}))
     except BaseException:
         here.store.vaults.remove(identity)
         raise
@@ -114,6 +129,7 @@ def one_vault(here: Here, vault: str, before: Before = None) -> dict[str, Any]:
         entries, head, unit = ledger.entries(last=_LAST, before=before), ledger.head, ledger.unit
     return about | {
         "unit": str(unit),
+        "address": here.serving.address(vault),
         "folder": str((here.store.vaults.path(vault) / _VAULT).absolute()),
         "whole": _amounts(known[_WHOLE]),
         "analysts": [
@@ -153,10 +169,38 @@ def set_budget(here: Here, vault: str, budget: Amounts) -> dict[str, Any]:
     return one_vault(here, vault)
 
 
+@router.post("/vaults/{vault}/server", response_model=VaultAnswer)
+def start_server(here: Here, vault: str, wanted: Serving) -> dict[str, Any]:
+    """Let analysts ask the vault, until it is stopped or the app ends."""
+    here.store.vaults.about(vault)
+    folder = here.store.vaults.path(vault)
+    if bool(wanted.certificate) != bool(wanted.private_key):
+        raise ParameterError("give the certificate and its private key together")
+    if not wanted.certificate:
+        here.serving.start(vault, folder / _VAULT, port=wanted.port, tls=None)
+        return one_vault(here, vault)
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
+        files = [Path(place) / name for name in ("certificate.pem", "private-key.pem")]
+        for path, text in zip(files, (wanted.certificate, wanted.private_key), strict=True):
+            path.touch(mode=0o600)
+            path.write_text(text, encoding="utf-8")
+        # the server reads them when it starts, and keeps no file
+        here.serving.start(vault, folder / _VAULT, port=wanted.port, tls=(files[0], files[1]))
+    return one_vault(here, vault)
+
+
+@router.delete("/vaults/{vault}/server", status_code=204)
+def stop_server(here: Here, vault: str) -> None:
+    """Let nobody ask the vault any more; what was spent stays spent."""
+    here.store.vaults.about(vault)
+    here.serving.stop(vault)
+
+
 @router.delete("/vaults/{vault}", status_code=204)
 def remove(here: Here, vault: str) -> None:
     """Delete a vault, its copy of the table and its ledger."""
     here.store.vaults.about(vault)
+    here.serving.stop(vault)
     here.store.vaults.remove(vault)
 
 
@@ -238,6 +282,33 @@ def accounts_of(here: Context, table: str) -> list[dict[str, Any]]:
         for each in here.store.accounts.all()
     ]
     return sorted(found, key=lambda each: not each["own"])
+
+
+def accounts_with_tables(here: Context) -> list[dict[str, Any]]:
+    """Return all accounts, each with the ids of the tables for which it pays: those of the same file."""
+    contents = {about["id"]: here.content(about["id"]) for about in here.store.tables.all()}
+    found = []
+    for about in here.store.accounts.all():
+        own = [table for table, content in contents.items() if about.get("content") == content]
+        known = [about["table"]] if about.get("table") in contents else []
+        found.append(one_account(here, about["id"]) | {"tables": list(dict.fromkeys([*known, *own]))})
+    return found
+
+
+def check_separate(here: Context, table: str, account: str | None, reason: str) -> str:
+    """Return the reason for not paying from the account of a table, which every table with an account must give.
+
+    Raises
+    ------
+    ParameterError
+        If there is an account of the same records, and no reason.
+    """
+    if account is None and not reason.strip() and any(each["own"] for each in accounts_of(here, table)):
+        raise ParameterError(
+            "this table has an account, which pays for all that is learnt about it",
+            hint="pay from it, or write down why not: two budgets add up, and nobody keeps their sum",
+        )
+    return reason.strip() if account is None else ""
 
 
 def opened(here: Context, account: str) -> Account:

@@ -24,6 +24,7 @@ form.addEventListener("submit", (event) => {
       risk: form.elements.risk.value,
       utility: form.elements.utility.value,
       highest_risk: optional("highest_risk"),
+      reason: form.elements.reason?.value ?? "",
     });
     location.assign(`/runs/${run.id}`);
   });

@@ -56,7 +56,9 @@ function gather() {
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
   const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
-  const account = priv.value && own("account").value ? { account: own("account").value } : {};
+  const reason = own("reason")?.value ?? "";
+  const payer = own("account").value ? { account: own("account").value } : { reason };
+  const account = priv.value ? payer : {};
   return { promises, method, weights, columns: form.dataset.columns, ...account };
 }
 
@@ -69,6 +71,7 @@ function add(model, given = {}) {
 }
 
 function arrange() {
+  for (const part of form.querySelectorAll("[data-reason]")) part.hidden = !priv.value || own("account").value !== "";
   for (const part of form.querySelectorAll("[data-method]")) part.hidden = part.dataset.method !== own("method").value;
   for (const input of form.querySelectorAll("[data-weight]")) input.nextElementSibling.textContent = input.value;
 }
