@@ -39,7 +39,7 @@ Examples:
   shoal anonymize patients.csv --k 5 --suppression-limit 0.02 \\
       --promise "entropy-l-diversity attribute=diagnosis l=3" --output release
   shoal anonymize clinic --k 5 --known-items 3 --output release
-                          (a folder of tables, with dataset.toml: shoal draft clinic)
+                (a folder of tables with dataset.toml: shoal draft clinic)
   shoal anonymize patients.csv --epsilon 1 --delta 1e-6 --output release
   shoal anonymize patients.csv --epsilon 1 --method dp-microaggregation \\
       --option target=original --output release

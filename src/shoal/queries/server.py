@@ -29,6 +29,7 @@ from shoal.queries._serving import VaultServer as VaultServer
 from shoal.queries._workers import Allowances, Lines, TooOftenError, Workers
 from shoal.queries.ledger import Ledger
 from shoal.queries.session import Desk
+from shoal.schema import Attribute
 
 try:
     from fastapi import FastAPI, Request, Response
@@ -271,7 +272,7 @@ async def _wait(started: float, pace: float) -> None:
         await asyncio.sleep(max(math.ceil(passed / pace) * pace - passed, 0))
 
 
-def _described(attribute: Any) -> dict[str, Any]:
+def _described(attribute: Attribute) -> dict[str, Any]:
     domain = attribute.domain
     shown: dict[str, Any] = {"name": attribute.name, "kind": attribute.kind.value, "role": attribute.role.value}
     if domain is not None and domain.values is not None:

@@ -85,7 +85,7 @@ def test_a_promise_whose_check_was_stopped_is_not_one_that_fails(
         ("shoal.verification._files._occurring", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
         ("shoal.models.KAnonymity.keep", pa.ArrowMemoryError("malloc of size 64 failed"), "not enough memory"),
         ("shoal.verification._files.digest", OSError(errno.EIO, "Input/output error"), "input/output error"),
-        ("shoal.plan.Path.read_text", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
+        ("shoal.plan.read_bytes", OSError(errno.EMFILE, "Too many open files"), "too many open files"),
     ],
 )
 def test_what_the_machine_lacks_is_no_verdict(
