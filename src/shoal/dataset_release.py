@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,16 @@ from shoal.methods.nested import (
     RecodeItems,
     SecretAmongKnownItems,
     count_support,
+    culprit_columns,
     dataset_columns,
     dataset_domains,
     forest_of_release,
     policy_problems,
     recode_dataset,
+    rehearse_dataset,
 )
 from shoal.policy import in_force
+from shoal.rehearsal import HollowRelease, Rehearsal
 from shoal.report import DatasetFigures, dataset_report, dataset_summary
 from shoal.verification import verify
 from shoal.writing import staged
@@ -71,12 +74,28 @@ class DatasetRelease:
         """What every recoding loses at least, whatever it leaves out: the loss of the release where that was proved."""
         return self.result.found.bound
 
+    def rehearse(self) -> Rehearsal | None:
+        """Attack the release as somebody would who knows the exact known columns of everybody; see `shoal.rehearsal`.
+
+        None where nothing is released as it is. The figures are for the publisher alone.
+        """
+        result = self.result
+        return rehearse_dataset(result.encoded, result.found, self.plan.promise.k, self.plan.accepted)
+
     def write(self, folder: str | Path, *, csv: bool = False) -> Path:
         """Write the release to a new folder, which appears whole or not at all, once it verifies.
 
         It holds a Parquet file per table (and a CSV file beside it with ``csv=True``), ``certificate.json``,
-        ``plan.toml``, ``summary.txt`` and ``report.html``.
+        ``plan.toml``, ``summary.txt`` and ``report.html``. Before anything is written, the release is attacked.
+
+        Raises
+        ------
+        HollowRelease
+            If columns that are released as they are tell whose rows are whose.
         """
+        rehearsed = self.rehearse()
+        if rehearsed is not None and rehearsed.hollow:
+            raise HollowRelease.of(replace(rehearsed, culprits=culprit_columns(rehearsed)))
         with staged(Path(folder)) as staging:
             place = ReleaseFolder(staging)
             files = {f"{name}.parquet": rows for name, rows in self.tables.items()}
@@ -149,6 +168,7 @@ def anonymize_dataset(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     source_of_randomness: RandomSource | None = None,
+    accept: Sequence[str] = (),
 ) -> DatasetRelease:
     """Turn a data set of several tables into a release in which everybody hides among k persons.
 
@@ -170,6 +190,8 @@ def anonymize_dataset(
         As in :meth:`shoal.Plan.run`.
     source_of_randomness
         Where random numbers come from, if the plan asks for any; by default the operating system's generator.
+    accept
+        Columns, as ``table.column``, that are released although they tell whose rows are whose.
     """
     described = plan.schema if plan is not None else schema
     data = source if isinstance(source, Dataset) else datasets.read_dataset(source, described)
@@ -187,6 +209,7 @@ def anonymize_dataset(
                 for column, value in named
             ),
             method=method or RecodeItems(),
+            accepted=tuple(accept),
         )
     policy = in_force()
     if policy is not None and (problems := policy_problems(plan, policy)):

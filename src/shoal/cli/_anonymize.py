@@ -283,6 +283,7 @@ def anonymize(
             secret=secret or (),
             confidence=confidence,
             suppression_limit=suppression_limit,
+            accept=accept or (),
             schema=schema,
             plan=plan,
             csv=bool(csv),

@@ -20,6 +20,7 @@ _ALLOWED = frozenset(
         "secret",
         "confidence",
         "suppression_limit",
+        "accept",
         "schema",
         "csv",
         "json",
@@ -57,6 +58,7 @@ def anonymize(
     secret: Sequence[str],
     confidence: float | None,
     suppression_limit: float | None,
+    accept: Sequence[str],
     schema: Path | None,
     plan: Path | None,
     csv: bool,
@@ -78,7 +80,7 @@ def anonymize(
             secrets.setdefault(column, []).append(value)
         method = RecodeItems() if suppression_limit is None else RecodeItems(suppression_limit=suppression_limit)
         asked = {"k": k, "known_items": known_items, "method": method, "schema": schema}
-        asked |= {"secrets": secrets or None, "confidence": confidence}
+        asked |= {"secrets": secrets or None, "confidence": confidence, "accept": accept}
     with _output.progress("Searching") as progress:
         release = anonymize_dataset(source, progress=progress, **asked)
         release.write(output, csv=csv)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
-from shoal.datasets._read import open_table, table_names
+from shoal.datasets._read import declared_parents, open_table, table_names
 from shoal.datasets._schema import NAME, DatasetSchema, TableSchema
 from shoal.datasets._toml import dumps
 from shoal.errors import DataError, SchemaError, quoted
@@ -63,7 +63,8 @@ def draft_dataset(source: str | Path | Mapping[str, Any]) -> DatasetDraft:
     """Propose a schema for a folder of files, an Excel or DuckDB file, or frames; a person must look at it.
 
     A key is a column without missing or repeated values; a table belongs to another where all values of one of its
-    columns are keys of that one, by preference of the same name. Columns of lists become tables of one column. Roles
+    columns are keys of that one, by preference of the same name; foreign keys that a database declares come before what
+    names suggest. Columns of lists become tables of one column. Roles
     are those that a draft of each table by itself proposes.
 
     Raises
@@ -77,7 +78,9 @@ def draft_dataset(source: str | Path | Mapping[str, Any]) -> DatasetDraft:
     if wrong := [name for name in names if not NAME.fullmatch(name)]:
         raise SchemaError(f"{quoted(wrong)} cannot be names of tables: letters, digits, `_` and `-`, a letter first")
     seen = {name: _look(open_table(source, name)) for name in names}
-    parents = _parents(seen)
+    declared = [key for key in declared_parents(source) if key[0] in seen and key[2] in seen]
+    keys = _keys_of_others(seen, declared)
+    parents = {name: (other, column) for name, ((_, _, other, column), *_) in keys.items()}
     reasons: dict[tuple[str, str], str] = {}
     found = []
     for name in names:
@@ -86,6 +89,8 @@ def draft_dataset(source: str | Path | Mapping[str, Any]) -> DatasetDraft:
         key = None if parent is not None and key == parent[1] else key
         taken = {column for column in (key, None if parent is None else parent[1]) if column is not None}
         columns, why = _columns(seen[name], taken)
+        others = {column: other for _, _, other, column in keys.get(name, []) if column not in taken}
+        columns, why = _without_keys(columns, why, others)
         reasons |= {(name, column): reason for column, reason in why.items()}
         reasons[name, ""] = _said(name, key, parent, seen[name].rows)
         described = TableSchema(
@@ -146,26 +151,49 @@ def _separator(column: pa.ChunkedArray) -> str | None:
     return None
 
 
-def _parents(seen: Mapping[str, _Seen]) -> dict[str, tuple[str, str]]:
-    """Return the table that each table belongs to, with the column that says so."""
-    found: dict[str, tuple[str, str]] = {}
+def _keys_of_others(
+    seen: Mapping[str, _Seen], declared: Sequence[tuple[str, str, str, str]]
+) -> dict[str, list[tuple[int, bool, str, str]]]:
+    """Return, for every table, its columns that hold keys of others: rows of the other, likeness, its name, the column.
+
+    The nearest table, which has the most rows, comes first. Where a database declares foreign keys of a table, no
+    others are guessed.
+    """
+    found: dict[str, list[tuple[int, bool, str, str]]] = {}
+    for name, column, other, key in declared:
+        if other != name and key in seen[other].unique and _holds_keys(seen[name], column, seen[other].unique[key]):
+            found.setdefault(name, []).append((seen[other].rows, True, other, column))
     for name, table in seen.items():
-        candidates = []
-        for other, above in seen.items():
+        for other, above in seen.items() if name not in found else ():
             for key, keys in above.unique.items() if other != name else ():
-                for column, values in table.columns.items():
+                for column in table.columns:
                     same = column.lower() == key.lower()
                     likely = same or column.lower() in (f"{other}_{key}".lower(), f"{other.rstrip('s')}_id".lower())
-                    if not likely or values.null_count == len(values):
-                        continue
-                    inside = pc.all(pc.is_in(values.drop_null(), value_set=keys)).as_py()
-                    # the table with more rows belongs to the other; of several, the nearest has the most rows
-                    if inside and not (column in table.unique and table.rows >= above.rows):
-                        candidates.append((above.rows, same, other, column))
-        if candidates:
-            _, _, other, column = max(candidates)
-            found[name] = (other, column)
-    return found
+                    # the table with more rows belongs to the other
+                    if (
+                        likely
+                        and _holds_keys(table, column, keys)
+                        and not (column in table.unique and table.rows >= above.rows)
+                    ):
+                        found.setdefault(name, []).append((above.rows, same, other, column))
+    return {name: sorted(columns, reverse=True) for name, columns in found.items()}
+
+
+def _holds_keys(table: _Seen, column: str, keys: pa.Array) -> bool:
+    """Return whether all values of a column are keys of another table."""
+    values = table.columns.get(column)
+    if values is None or values.null_count == len(values):
+        return False
+    return bool(pc.all(pc.is_in(values.drop_null(), value_set=keys)).as_py())
+
+
+def _without_keys(columns: Schema, reasons: dict[str, str], others: Mapping[str, str]) -> tuple[Schema, dict[str, str]]:
+    """Return columns of which those that hold keys of other tables are not released."""
+    found = [
+        Attribute(name=each.name, role=Role.IDENTIFIER) if each.name in others else each for each in columns.attributes
+    ]
+    told = {name: f"it holds keys of `{other}`, which the parent says" for name, other in others.items()}
+    return replace(columns, attributes=tuple(found)), reasons | told
 
 
 def _key_of(name: str, seen: Mapping[str, _Seen], parents: Mapping[str, tuple[str, str]]) -> str | None:

@@ -20,7 +20,7 @@ from shoal.errors import DataError, Problems, SchemaError, counted, quoted
 from shoal.kernels import Integers
 from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.schema.rules import text
-from shoal.tables import Table
+from shoal.tables import Table, list_foreign_keys, list_tables
 
 #: the schema of the data set that lies in the same folder
 DATASET = "dataset.toml"
@@ -78,7 +78,7 @@ def read_dataset(source: str | Path | Mapping[str, Any], schema: DatasetSchema |
     ----------
     source
         A folder with one file per table, called by its name (CSV, Parquet, ...); an Excel file with one sheet per
-        table; a DuckDB file; or frames by name.
+        table; a DuckDB file; the address of a PostgreSQL database; or frames by name, those of Spark, too.
     schema
         What tables and columns mean; by default ``dataset.toml`` in the folder, or ``NAME.dataset.toml`` beside a file.
 
@@ -89,8 +89,9 @@ def read_dataset(source: str | Path | Mapping[str, Any], schema: DatasetSchema |
         no value.
     """
     if schema is None:
-        if isinstance(source, Mapping):
-            raise SchemaError("frames have no schema beside them; give `schema`")
+        if isinstance(source, Mapping) or _is_server(source):
+            kind = "frames" if isinstance(source, Mapping) else "databases"
+            raise SchemaError(f"{kind} have no schema beside them; give `schema`")
         schema = schema_place(source)
     described = schema if isinstance(schema, DatasetSchema) else load(schema)
     problems, notes = Problems(), list[str]()
@@ -136,6 +137,8 @@ def open_table(source: str | Path | Mapping[str, Any], name: str) -> Table:
             raise DataError(f"there is no frame `{name}`.", hint=f"the frames are {quoted([*source])}")
         given = source[name]
         return given if isinstance(given, Table) else tables.read(given)
+    if _is_server(source):
+        return tables.read(str(source), table=name)
     path = Path(source)
     if not path.is_dir():
         return tables.read(path, table=name)
@@ -172,6 +175,8 @@ def table_names(source: str | Path | Mapping[str, Any]) -> list[str]:
     """Return the names of all tables of a source."""
     if isinstance(source, Mapping):
         return [*source]
+    if _is_server(source):
+        return list_tables(str(source))
     path = Path(source)
     if path.is_dir():
         return [name for name, _ in table_files(path)]
@@ -186,6 +191,29 @@ def table_names(source: str | Path | Mapping[str, Any]) -> list[str]:
             found = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
         return [name for (name,) in found]
     raise DataError(f"`{path.name}` is no folder, Excel file or DuckDB file.")
+
+
+def declared_parents(source: str | Path | Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Return the foreign keys that a database declares: table, column, and the table and column that it names."""
+    if isinstance(source, Mapping):
+        return []
+    if _is_server(source):
+        return list_foreign_keys(str(source))
+    if Path(source).suffix.lower() not in _BASES or Path(source).is_dir():
+        return []
+    import duckdb
+
+    with duckdb.connect(str(source), read_only=True) as connection:
+        found: list[tuple[str, str, str, str]] = connection.execute(
+            "SELECT table_name, constraint_column_names[1], referenced_table, referenced_column_names[1] "
+            "FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY' AND len(constraint_column_names) = 1 "
+            "ORDER BY ALL"
+        ).fetchall()
+    return found
+
+
+def _is_server(source: str | Path | Mapping[str, Any]) -> bool:
+    return isinstance(source, str) and source.startswith(("postgresql://", "postgres://"))
 
 
 def _typed(raw: Table, table: TableSchema, lists: list[str]) -> tuple[pa.Table, dict[str, pa.Array], tuple[str, ...]]:

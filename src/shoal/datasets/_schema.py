@@ -218,6 +218,13 @@ class DatasetSchema:
             if name in table.columns:
                 problems.add(f"{subject}: column `{name}` is a key, and keys are not described under `columns`")
         self._check_items(table, problems)
+        keys = {each.key: each.name for each in self.tables if each.key is not None and each.name != table.name}
+        for name in table.released:
+            if name in keys:
+                problems.add(
+                    f"{subject}: column `{name}` is called as the key of `{keys[name]}`; released, it would undo that "
+                    'keys are replaced: give it the role "identifier" or "drop"'
+                )
         for attribute in table.columns:
             self._check_column(f"{subject}, column `{attribute.name}`", attribute, problems)
 

@@ -91,3 +91,5 @@ from ._values import different as different
 from ._values import distinct_values as distinct_values
 from ._values import numbers_of as numbers_of
 from ._values import values_of as values_of
+from .formats import list_foreign_keys as list_foreign_keys
+from .formats import list_tables as list_tables

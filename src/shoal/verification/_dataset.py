@@ -332,7 +332,7 @@ class DatasetEvidence:
         checks = []
         for kind, entry in zip(asked, said, strict=True):
             name = f"{kind.name} {', '.join(f'{key} = {value}' for key, value in _shown(kind.parameters()).items())}"
-            same, detail = entry.compare(promise_of(kind, self.plan.schema))
+            same, detail = entry.compare(promise_of(kind, self.plan.schema, self.plan.accepted))
             if not same:
                 checks.append(Check(subject=name, passed=False, detail=detail))
                 continue

@@ -11,6 +11,7 @@ import pytest
 from shoal import datasets
 from shoal.datasets import DatasetSchema, draft_dataset, read_dataset
 from shoal.errors import DataError, SchemaError
+from shoal.schema import Role
 
 SCHEMA = """
 shoal = 1
@@ -194,3 +195,45 @@ def test_a_draft_finds_keys_and_parents_and_says_why() -> None:
 def test_a_draft_of_tables_that_have_nothing_to_do_with_each_other_is_refused() -> None:
     with pytest.raises(SchemaError, match="belong to no other table"):
         draft_dataset({"people": pa.table(PEOPLE), "prices": pa.table({"product": ["a", "b"], "price": [1, 2]})})
+
+
+def test_foreign_keys_of_a_database_come_before_what_names_suggest(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute("CREATE TABLE humans (nr INTEGER PRIMARY KEY, age INTEGER)")
+        connection.execute(
+            "CREATE TABLE stays (stay INTEGER PRIMARY KEY, who INTEGER REFERENCES humans (nr), ward TEXT)"
+        )
+        connection.execute(
+            "CREATE TABLE drugs (stay INTEGER REFERENCES stays (stay), who INTEGER REFERENCES humans (nr), drug TEXT)"
+        )
+        connection.execute("INSERT INTO humans VALUES (1, 30), (2, 40)")
+        connection.execute("INSERT INTO stays VALUES (10, 1, 'a'), (11, 1, 'b'), (12, 2, 'a')")
+        connection.execute("INSERT INTO drugs VALUES (10, 1, 'x'), (12, 2, 'y'), (12, 2, 'x')")
+    drafted = draft_dataset(tmp_path / "clinic.duckdb")
+    assert [(each.name, each.parent, each.parent_key) for each in drafted.schema] == [
+        ("humans", None, None),
+        ("stays", "humans", "who"),
+        ("drugs", "stays", "stay"),
+    ]
+    assert drafted.schema["drugs"].columns["who"].role is Role.IDENTIFIER
+    assert "holds keys of `humans`" in drafted.reasons["drugs", "who"]
+
+
+def test_keys_of_other_tables_are_never_released() -> None:
+    released = SCHEMA.replace(
+        'role = "sensitive"', 'role = "sensitive"\n[tables.drugs.columns.id]\nrole = "insensitive"'
+    )
+    with pytest.raises(SchemaError, match="undo that keys are replaced"):
+        datasets.loads(released)
+
+
+def test_a_joined_table_says_whose_row_it_is() -> None:
+    joined = datasets.join_tables(read_dataset(frames(), schema()), "drugs")
+    assert joined.schema is not None
+    assert joined.schema.person == "person_number"
+    rows = joined.to_arrow()
+    assert rows.column_names == ["person_number", "age", "ward", "drug"]
+    assert rows["person_number"].to_pylist() == [1, 2, 2]
+    assert rows["ward"].to_pylist() == ["y", "x", "x"]

@@ -18,6 +18,8 @@ from ._plan import policy_problems as policy_problems
 from ._promises import KnownItems as KnownItems
 from ._promises import SecretAmongKnownItems as SecretAmongKnownItems
 from ._promises import promise_of as promise_of
+from ._rehearsal import culprit_columns as culprit_columns
+from ._rehearsal import rehearse_dataset as rehearse_dataset
 from ._release import DatasetResult as DatasetResult
 from ._release import order_tables as order_tables
 from ._release import recode_dataset as recode_dataset

@@ -76,6 +76,8 @@ class DatasetPlan:
         How the promises are kept.
     about
         Title, purpose and circumstances, in the publisher's words.
+    accepted
+        Columns, as ``table.column``, that are released although they tell whose rows are whose.
     """
 
     schema: DatasetSchema
@@ -83,6 +85,7 @@ class DatasetPlan:
     secrets: tuple[SecretAmongKnownItems, ...] = ()
     method: RecodeItems = field(default_factory=RecodeItems)
     about: About = field(default_factory=About)
+    accepted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -102,6 +105,9 @@ class DatasetPlan:
                 problems.add(f"the secret column `{secret.column}` is no sensitive column of the data set")
             if secret.m != self.promise.m:
                 problems.add(f"`m` of all promises must be the same: {self.promise.m}")
+        as_they_are = [name for name, each in columns.items() if each.role.released_as_it_is]
+        if wrong := [name for name in self.accepted if name not in as_they_are]:
+            problems.add(f"{quoted(wrong)}: no such column is released as it is, so there is nothing to accept")
         said = [(secret.column, secret.value) for secret in self.secrets]
         if len({*said}) < len(said):
             problems.add("a secret value is named twice")
@@ -182,6 +188,8 @@ class DatasetPlan:
             "effort": self.method.effort,
             "suppress": self.method.suppress,
         }
+        if self.accepted:
+            lines += ["", "[rehearsal]", *_settings({"accepted": [*self.accepted]})]
         lines += ["", "[method]", *_settings(settings)]
         return "\n".join(lines) + "\n\n" + rest
 
@@ -195,21 +203,28 @@ class DatasetPlan:
         problems = Problems()
         if content.get("shoal") != VERSION:
             problems.add(f"`shoal`, the version of the format, must be {VERSION}")
-        parts = {"about": _about, "promises": _promises, "method": _method}
+        parts = {"about": _about, "promises": _promises, "method": _method, "rehearsal": _accepted}
         read: dict[str, Any] = {}
         for name, reader in parts.items():
             try:
                 read[name] = reader(content.get("release" if name == "about" else name))
             except InputError as error:
                 problems.take(error)
-        rest = {key: value for key, value in content.items() if key not in ("release", "promises", "method")}
+        rest = {key: value for key, value in content.items() if key not in ("release", *parts)}
         try:
             described = datasets.from_document(rest, folder or Path())
         except InputError as error:
             problems.take(error)
         problems.raise_as(PlanError)
         promise, secrets = read["promises"]
-        return cls(schema=described, promise=promise, secrets=secrets, method=read["method"], about=read["about"])
+        return cls(
+            schema=described,
+            promise=promise,
+            secrets=secrets,
+            method=read["method"],
+            about=read["about"],
+            accepted=read["rehearsal"],
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> DatasetPlan:
@@ -247,6 +262,15 @@ def _settings(values: Mapping[str, object]) -> list[str]:
 
 def _about(entry: object) -> About:
     return About() if entry is None else About.read(entry)
+
+
+def _accepted(entry: object) -> tuple[str, ...]:
+    names = entry.get("accepted") if isinstance(entry, dict) and {*entry} == {"accepted"} else None
+    if entry is None:
+        return ()
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise PlanError("`[rehearsal]` has one key, `accepted`: a list of columns, as `table.column`")
+    return tuple(names)
 
 
 def _promises(entries: object) -> tuple[KnownItems, tuple[SecretAmongKnownItems, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -168,13 +169,19 @@ def _knowledge(described: DatasetSchema, most: int) -> tuple[str, list[str]]:
     )
 
 
-def promise_of(kind: KnownItems | SecretAmongKnownItems, described: DatasetSchema) -> Promise:
-    """Return what a certificate says of a promise about the persons of a data set."""
+def promise_of(
+    kind: KnownItems | SecretAmongKnownItems, described: DatasetSchema, accepted: Sequence[str] = ()
+) -> Promise:
+    """Return what a certificate says of a promise about the persons of a data set.
+
+    ``accepted`` are columns that are released although they tell whose rows are whose.
+    """
+    told = f"The publisher accepts that {quoted(accepted)} may tell whose rows are whose."
     return Promise(
         model=kind.name,
         parameters=kind.parameters(),
         strength=Strength.SYNTACTIC,
         statement=kind.statement_for(described),
-        assumptions=kind.assumptions(),
+        assumptions=(*kind.assumptions(), told) if accepted else kind.assumptions(),
         unit="person",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,8 @@ class DatasetResult:
     tables: Mapping[str, pa.Table]
     guarantee: Guarantee
     found: FoundRecoding
+    #: The rows that were anonymised; for the publisher alone.
+    encoded: EncodedDataset = field(repr=False)
 
 
 def recode_dataset(
@@ -89,12 +91,12 @@ def recode_dataset(
         KeysReplaced(tables=tuple(dataset.rows)),
     ]
     guarantee = Guarantee(
-        promises=tuple(promise_of(promise, plan.schema) for promise in plan.promises),
+        promises=tuple(promise_of(promise, plan.schema, plan.accepted) for promise in plan.promises),
         events=tuple(steps),
         randomness=randomness(cryptographic=observed.cryptographic) if observed.drawn else NO_RANDOMNESS,
     )
     tables = order_tables(dataset.schema, *_recoded(encoded, found, kept))
-    return DatasetResult(plan=plan, tables=tables, guarantee=guarantee, found=found)
+    return DatasetResult(plan=plan, tables=tables, guarantee=guarantee, found=found, encoded=encoded)
 
 
 def _kept_rows(encoded: EncodedDataset, found: FoundRecoding) -> dict[str, Integers]:

@@ -17,6 +17,8 @@ from shoal.tables.formats._frames import Frames as Frames
 from shoal.tables.formats._frames import Spark as Spark
 from shoal.tables.formats._frames import unreadable as unreadable
 from shoal.tables.formats._postgres import Postgres as Postgres
+from shoal.tables.formats._postgres import list_foreign_keys as list_foreign_keys
+from shoal.tables.formats._postgres import list_tables as list_tables
 from shoal.tables.formats._statistics import Sas as Sas
 from shoal.tables.formats._statistics import Spss as Spss
 from shoal.tables.formats._statistics import Stata as Stata

@@ -63,6 +63,36 @@ _GRANTS = """
 _PARTS = re.compile(r'"((?:[^"]|"")+)"(?:\."((?:[^"]|"")+)")?')
 
 
+_TABLES = """
+    SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND pg_table_is_visible(c.oid)
+    AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1
+"""
+#: foreign keys of one column between tables that names without a schema stand for
+_FOREIGN_KEYS = """
+    SELECT t.relname, a.attname, p.relname, b.attname FROM pg_constraint f
+    JOIN pg_class t ON t.oid = f.conrelid JOIN pg_class p ON p.oid = f.confrelid
+    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = f.conkey[1]
+    JOIN pg_attribute b ON b.attrelid = p.oid AND b.attnum = f.confkey[1]
+    WHERE f.contype = 'f' AND cardinality(f.conkey) = 1 AND f.conparentid = 0
+    AND pg_table_is_visible(t.oid) AND pg_table_is_visible(p.oid) ORDER BY 1, 2, 3, 4
+"""
+
+
+def list_tables(address: str) -> list[str]:
+    """Return the names of the tables of a database that need no schema before their names."""
+    with _connect(address, DataError) as connection, connection.cursor() as cursor:
+        cursor.execute(_TABLES)
+        return [name for (name,) in cursor.fetchall()]
+
+
+def list_foreign_keys(address: str) -> list[tuple[str, str, str, str]]:
+    """Return the foreign keys of one column: table and column, and the table and column that they name."""
+    with _connect(address, DataError) as connection, connection.cursor() as cursor:
+        cursor.execute(_FOREIGN_KEYS)
+        return [tuple(row) for row in cursor.fetchall()]
+
+
 class Postgres(Format):
     """A table of a PostgreSQL database."""
 

@@ -17,6 +17,7 @@ import shoal
 from shoal import datasets
 from shoal.dataset_release import DatasetRelease
 from shoal.errors import SchemaError, ShoalError
+from shoal.rehearsal import HollowRelease
 
 SCHEMA = """
 shoal = 1
@@ -179,3 +180,51 @@ def test_a_data_set_whose_roles_are_guessed_can_be_released(tmp_path: Path) -> N
     release = made(guessed)
     assert "guessed = true" in release.plan.dumps()
     written(release, tmp_path)
+
+
+def _giving_away(persons: int = 400) -> Mapping[str, pa.Table]:
+    """Fees that follow from the day of a stay."""
+    draw = np.random.default_rng(11)
+    days = draw.integers(0, 365, 2 * persons)
+    stays = {
+        "stay": np.arange(2 * persons),
+        "id": np.repeat(np.arange(persons), 2),
+        "day": [FIRST + datetime.timedelta(days=int(day)) for day in days],
+        "fee": days * 3 + 20,
+    }
+    people = {"id": np.arange(persons), "sex": ["FM"[each % 2] for each in range(persons)]}
+    return {"people": pa.table(people), "stays": pa.table(stays)}
+
+
+GIVING_AWAY = """
+shoal = 1
+[tables.people]
+key = "id"
+[tables.people.columns.sex]
+role = "quasi-identifier"
+values = ["F", "M"]
+[tables.stays]
+parent = "people"
+key = "stay"
+[tables.stays.columns.day]
+role = "quasi-identifier"
+kind = "date"
+minimum = 2025-01-01
+maximum = 2025-12-31
+hierarchy = { dates = ["month", "quarter", "year"] }
+[tables.stays.columns.fee]
+role = "sensitive"
+kind = "numeric"
+"""
+
+
+def test_a_release_whose_other_columns_tell_the_known_ones_is_refused(tmp_path: Path) -> None:
+    described = datasets.loads(GIVING_AWAY)
+    release = shoal.anonymize_dataset(_giving_away(), k=5, known_items=1, schema=described)
+    with pytest.raises(HollowRelease) as caught:
+        release.write(tmp_path / "release")
+    assert "`stays.fee`" in str(caught.value)
+    assert not (tmp_path / "release").exists()
+    accepted = shoal.anonymize_dataset(_giving_away(), k=5, known_items=1, schema=described, accept=["stays.fee"])
+    written(accepted, tmp_path)
+    assert "accepts that `stays.fee`" in (tmp_path / "release" / "summary.txt").read_text().replace("\n    ", " ")
