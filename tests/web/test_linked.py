@@ -80,3 +80,15 @@ def test_methods_that_make_classes_show_who_is_together(browser: Browser, table:
         found = ask(browser, run)
         assert found["total"] == 40
         assert found["recoded"] == [] or all(row["after"] for row in found["rows"] if row["size"])
+
+
+def test_missing_values_are_missing_before_and_after(browser: Browser) -> None:
+    rows = "\n".join(f"{i},{20 + i % 7},{'' if i % 5 == 0 else 'Oslo'},flu" for i in range(40))
+    table = browser.open(f"ssn,age,town,illness\n{rows}\n".encode(), "gaps.csv")
+    run = browser.post(f"/api/tables/{table}/runs", json=K2 | {"method": {"name": "generalize"}}).json()["id"]
+    assert browser.wait(run)["state"] == "done"
+    found = ask(browser, run)["rows"]
+    assert sum(row["before"][1] is None for row in found) == 8
+    assert all(row["after"] is None or row["after"][1] in (None, "Oslo", "*") for row in found)
+    assert ask(browser, run, sort="before-1")["rows"][-1]["before"][1] is None
+    assert ask(browser, run, column=1, contains="os")["total"] == 32

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shoal import Release, Table
 
-LINKED = "linked.parquet"
+LINKED = "linked.arrow"
 #: records of which every one is linked; beyond, only a few are shown
 _MOST = 2_000_000
 _CLASS = "class"
@@ -29,7 +29,7 @@ def write_linked(table: Table, release: Release, path: Path) -> bool:
     What others see of a record is known of recodings; of other methods, the class that a record is in.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import feather
 
     from shoal.schema.rules import text
 
@@ -49,7 +49,7 @@ def write_linked(table: Table, release: Release, path: Path) -> bool:
         if name in after:
             found[f"a{number}"] = after[name]
     metadata = {f"n{number}": name for number, name in enumerate(names)}
-    pq.write_table(pa.table(found).replace_schema_metadata(metadata), path)
+    feather.write_feather(pa.table(found).replace_schema_metadata(metadata), str(path), compression="lz4")
     return True
 
 
@@ -120,10 +120,10 @@ class LinkedRecords:
     """All records of a run, before and after, in memory as codes: sorted and filtered in a fraction of a second."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow.parquet as pq
+        from pyarrow import feather
 
-        schema = pq.read_schema(path)
-        found = pq.read_table(path, read_dictionary=[name for name in schema.names if name != _CLASS])
+        found = feather.read_table(str(path))
+        schema = found.schema
         metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
         number = sum(name.startswith("b") for name in schema.names)
         self.names = [metadata[f"n{i}"] for i in range(number)]
