@@ -22,7 +22,7 @@ A plan file is TOML::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from shoal.methods import Method, Progress
     from shoal.release import Payer, Release
 
-__all__ = ["About", "Plan"]
+__all__ = ["About", "Plan", "schema_under"]
 
 VERSION = 1
 _LONGEST = 2000
@@ -122,6 +122,17 @@ class About:
         return cls(**entry)
 
 
+def schema_under(described: Schema, models: Sequence[Requirement]) -> Schema:
+    """Return the schema by which records are read under some promises: with differential privacy no value is refused.
+
+    Where neighbours replace a record, none is left out for a value that the schema refuses, either.
+    """
+    budgets = [model for model in models if isinstance(model, BudgetRequirement)]
+    if not budgets:
+        return described
+    return described.total(keep_records=any(model.cost.neighbours.same_size for model in budgets))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A schema, the promises to keep, the method to use and the measures to report.
@@ -166,8 +177,7 @@ class Plan:
         from shoal import methods
 
         object.__setattr__(self, "method", self.method or methods.default(self.models))
-        if any(isinstance(model, BudgetRequirement) for model in self.models):
-            object.__setattr__(self, "schema", self.schema.total())
+        object.__setattr__(self, "schema", schema_under(self.schema, self.models))
         problems = Problems()
         if not self.models:
             problems.add("a plan needs at least one promise, for example `KAnonymity(5)`")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal import methods, tables
 from shoal.errors import ParameterError
 from shoal.exact import Number
-from shoal.guarantees import BudgetRequirement, Requirement
+from shoal.guarantees import Requirement
 from shoal.methods import Method, Progress, promises
 from shoal.methods.shorthand import asked_in_short
-from shoal.plan import Plan
+from shoal.plan import Plan, schema_under
 from shoal.release import Payer, Release
 from shoal.schema import Draft, Schema
 from shoal.series import Series
@@ -80,9 +81,8 @@ def anonymize(
     4
     """
     asked = (*models, *_short(models, k, l or {}, t or {}, epsilon, delta))
-    private = any(isinstance(each, BudgetRequirement) for each in asked)
     wishes = Wishes(keep=keep, also=also, drop=drop, person=person)
-    data = tables.described(table, wishes, schema=schema, total=private)
+    data = tables.described(table, wishes, schema=schema, prepare=partial(schema_under, models=asked))
     assert data.schema is not None  # noqa: S101 - that is what `described` is for
     plan = Plan(schema=data.schema, models=asked, method=method or methods.default(asked, schema=data.schema))
     release = plan.run(

@@ -18,7 +18,7 @@ import pytest
 
 import shoal
 from forgeries import forger
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, PlanError
 from shoal.mechanisms import SeededSource
 from shoal.schema import Attribute, Domain, Groups, Kind, Missing, Role, Schema
 from shoal.tables import Table
@@ -176,22 +176,30 @@ def test_nothing_but_the_released_values_differs_between_neighbours(tmp_path: Pa
 
 
 def test_figures_of_the_input_leave_only_on_request(tmp_path: Path) -> None:
-    schema = dataclasses.replace(
-        SCHEMA,
-        attributes=tuple(
-            dataclasses.replace(each, missing=Missing.DROP) if each.name == "town" else each for each in SCHEMA
-        ),
-    )
-    made = release(schema=schema, k=9)
+    made = release(k=9)
     assert made.private is not None
-    dropped = people()["town"].null_count
-    assert (made.private.left_out, made.private.records, made.records) == (dropped, 203 - dropped, 203 - dropped)
+    assert (made.private.left_out, made.private.records, made.records) == (0, 203, 203)
     assert 0 <= made.private.loss <= 1
     assert made.before is None
     folder = made.write(tmp_path / "release")
     texts = [path.read_text() for path in folder.rglob("*") if path.suffix in (".json", ".toml", ".txt")]
     assert not any(f"{made.private.loss:.4f}" in text or "left-out" in text for text in texts)
-    assert any("how many are left is public" in text for text in made.guarantee.promises[0].assumptions)
+
+
+@pytest.mark.parametrize("cell", [None, "undeclared"])
+def test_a_cell_without_a_declared_value_changes_no_number_of_records(cell: str | None) -> None:
+    """Where a missing value is refused, its record stays: how many there are is public, whatever one of them says."""
+    rows = people().to_pylist()
+    rows[17] |= {"town": cell}
+    towns = (dataclasses.replace(each, missing=Missing.REFUSE) if each.name == "town" else each for each in SCHEMA)
+    schema = dataclasses.replace(SCHEMA, attributes=tuple(towns))
+    assert release(pa.Table.from_pylist(rows), schema=schema, k=9).records == 203
+
+
+def test_no_record_can_be_left_out_for_a_missing_value() -> None:
+    towns = (dataclasses.replace(each, missing=Missing.DROP) if each.name == "town" else each for each in SCHEMA)
+    with pytest.raises(PlanError, match="column `town` leaves out records without a value"):
+        release(schema=dataclasses.replace(SCHEMA, attributes=tuple(towns)), k=9)
 
 
 def test_measures_are_the_width_of_the_noise() -> None:

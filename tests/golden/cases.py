@@ -352,12 +352,11 @@ def _truthful() -> dict[str, Case]:
 
 
 def _noise() -> dict[str, Case]:
-    def case(epsilon: float = 2, *, drop: bool = False, **method: Any) -> Case:
+    def case(epsilon: float = 2, **method: Any) -> Case:
         return Case(
             method=shoal.DPMicroaggregation(**method),
             promises=(shoal.EpsilonBudget(epsilon),),
             columns=NOISY,
-            changes={each: {"missing": "drop"} for each in ("age", "admitted", "class pain") if drop},
             table=lambda: rows(120),
         )
 
@@ -365,15 +364,15 @@ def _noise() -> dict[str, Case]:
     shares = {"age": 0.5, "workclass": "1/3", "admitted": 0.5, "class pain": 0.1, "charge": 0.1}
     filled: dict[str, Any] = {"fill": {"age": 40, "admitted": FIRST, "class pain": "none"}}
     return {
-        "dp-microaggregation": dataclasses.replace(case(drop=True), internal=True),
+        "dp-microaggregation": dataclasses.replace(case(), internal=True),
         "dp-microaggregation, sets": dataclasses.replace(case(5, k=12, sets=sets, **filled), csv=True),
-        "dp-microaggregation, each": case(5, k=12, sets="each", split="proportional", drop=True),
+        "dp-microaggregation, each": case(5, k=12, sets="each", split="proportional"),
         "dp-microaggregation, shares": case(k=7, split=shares, reference_points=1, decimals={"age": 3}, **filled),
         "dp-microaggregation, partition": case(k=10, target="partition", split="proportional", **filled),
         "dp-microaggregation, partition, proportional": case(
-            k=10, target="partition", sets="each", split="proportional", drop=True
+            k=10, target="partition", sets="each", split="proportional"
         ),
-        "dp-microaggregation, partition, sets": case(0.1, k=5, target="partition", sets=sets, drop=True),
+        "dp-microaggregation, partition, sets": case(0.1, k=5, target="partition", sets=sets),
         "dp-microaggregation, persons": dataclasses.replace(
             case(k=10, **filled),
             promises=(shoal.EpsilonBudget(4, records_per_person=3),),

@@ -220,6 +220,11 @@ class Neighbours(StrEnum):
     REPLACE_PERSON = "replace one person with all records; the number of persons is public"
     REPLACE_RECORDS_OF_PERSON = "replace all records of one person by as many; the number of each person's is public"
 
+    @property
+    def same_size(self) -> bool:
+        """Whether neighbours have equally many records or persons, so that this number is public."""
+        return self in (Neighbours.REPLACE, Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:

@@ -196,17 +196,18 @@ class Attribute:
         """Whether some value of the column, or a missing one, is an error."""
         return not self.role.left_out and (self.outside == Outside.REFUSE or self.missing is Missing.REFUSE)
 
-    def total(self) -> Attribute:
+    def total(self, *, keep_records: bool = False) -> Attribute:
         """Return the attribute by which every value of the column has a meaning.
 
         What would be refused is clamped where there are bounds, and missing elsewhere; a record that lacks a value that
-        may not be missing is left out.
+        may not be missing is left out, or with ``keep_records`` stays, with a missing value.
         """
         if not self.refuses:
             return self
         numbers = self.kind in (Kind.NUMERIC, Kind.DATE) and self.domain is not None and self.domain.is_bounded
         outside = self.outside if self.outside != Outside.REFUSE else Outside.CLAMP if numbers else Outside.MISSING
-        missing = Missing.DROP if self.missing is Missing.REFUSE else self.missing
+        instead = Missing.CATEGORY if keep_records and not self.role.names_someone else Missing.DROP
+        missing = instead if self.missing is Missing.REFUSE else self.missing
         return replace(self, outside=outside, missing=missing)
 
     def _problems(self) -> Iterator[str]:
@@ -405,10 +406,12 @@ class Schema:
         """Whether every table with these columns fits, whatever its cells hold."""
         return not any(attribute.refuses for attribute in self.attributes)
 
-    def total(self) -> Schema:
+    def total(self, *, keep_records: bool = False) -> Schema:
         """Return the schema that refuses no value.
 
         Differential privacy needs one: that a value is refused tells that somebody has it, and nobody pays for that.
+        Where neighbours replace a record, how many there are is public, and so that number must not depend on what they
+        say: with ``keep_records`` what would be refused leaves no record out.
 
         Examples
         --------
@@ -416,7 +419,9 @@ class Schema:
         >>> Schema(attributes=(age,)).total()["age"].outside
         <Outside.CLAMP: 'clamp'>
         """
-        return self if self.is_total else replace(self, attributes=tuple(each.total() for each in self.attributes))
+        if self.is_total:
+            return self
+        return replace(self, attributes=tuple(each.total(keep_records=keep_records) for each in self.attributes))
 
     @property
     def asks_for_persons(self) -> bool:

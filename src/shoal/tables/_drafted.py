@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -98,13 +98,13 @@ def described(
     *,
     schema: Schema | str | Path | None = None,
     decided: bool = True,
-    total: bool = False,
+    prepare: Callable[[Schema], Schema] = lambda schema: schema,
 ) -> Table:
     """Return a table with a schema.
 
     It is the given one, the table's own or that of the schema file beside a data file. For a frame or a file without
     one, and where wishes are given, it is drafted, and a warning says what was assumed. If ``decided``, what only a
-    person can decide is refused. ``total``: no value is refused, see :meth:`shoal.Schema.total`.
+    person can decide is refused. ``prepare`` returns the schema by which records are read, from a given one.
     """
     table, wishes = as_table(source), wishes or Wishes()
     beside = None if schema is not None or table.schema is not None else _schema_file(source)
@@ -114,8 +114,7 @@ def described(
             raise ParameterError("`keep`, `also`, `drop` and `person` are for drafts; this table has a schema.")
         if chosen is None:
             return table
-        given = load_schema(chosen)
-        return table.with_schema(given.total() if total else given)
+        return table.with_schema(prepare(load_schema(chosen)))
     if isinstance(source, Table) and not wishes:
         raise SchemaError(
             "the table has no schema, so Shoal does not know which columns identify people: quasi-identifiers, secrets",

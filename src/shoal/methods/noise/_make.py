@@ -39,7 +39,7 @@ from shoal.methods.noise._promises import EpsilonBudget, privacy_promise
 from shoal.methods.truthful import released
 from shoal.models import Classes
 from shoal.risk import Reidentification, reidentification
-from shoal.schema import Attribute, Kind, Missing, Role, Schema
+from shoal.schema import Attribute, Kind, Role, Schema
 from shoal.tables import EncodedRecords, Table
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ def _released(work: Work, drawn: Perturbed, private: PrivateReport) -> Result:
         epsilon=made.design.epsilon,
         delta=made.design.delta,
         cryptographic=work.source.cryptographic,
-        left_out=tuple(each.name for each in released(schema) if each.missing is Missing.DROP),
         records_per_person=_budget(plan).records_per_person,
     )
     parts = tuple(

@@ -247,6 +247,13 @@ class DPMicroaggregation(Method):
                 "person; use `original`, or `partition`"
             )
         problems += [problem for attribute in released(schema) if (problem := self._undeclared(attribute))]
+        problems += [
+            f"method `{self.name}`: column `{attribute.name}` leaves out records without a value, and how many records "
+            'there are is public: one cell would change that number. Use `missing = "category"`; `fill` says which '
+            "number stands for a missing one"
+            for attribute in released(schema)
+            if attribute.missing is Missing.DROP
+        ]
         return [*problems, *self._misnamed(schema)]
 
     def cost(self, privacy: Requirement, schema: Schema) -> Cost | None:

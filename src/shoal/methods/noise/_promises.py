@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from shoal.errors import quoted
 from shoal.exact import WHOLE, Arguments, Number, optional, plain, within
 from shoal.guarantees import (
     CLASSES,
@@ -26,8 +25,7 @@ from shoal.guarantees import (
 from shoal.methods._private import assume_limit, unfit, unit_problems
 from shoal.methods.noise._check import check_noise
 from shoal.methods.noise._sensitivity import Target
-from shoal.methods.truthful import released
-from shoal.schema import Missing, Schema
+from shoal.schema import Schema
 
 LARGEST_EPSILON = 100
 """The largest budget that can be asked for; from it on, the factor that an epsilon stands for says nothing any more."""
@@ -112,8 +110,6 @@ class NoisyCentroidsPrivacy(PromiseKind):
     target: Target
     #: The least size of a cluster.
     k: int = field(metadata=WHOLE)
-    #: Columns that left out records which miss a value of them. The schema tells, so certificates do not list them.
-    left_out: tuple[str, ...] = ()
     #: The most records of a person that are used, where the promise is one to persons.
     records_per_person: int | None = field(default=None, metadata=optional(WHOLE))
     #: What the factor does not cover; 0 unless noise is Gaussian.
@@ -136,7 +132,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
     def statement(self, words: Words = CLASSES) -> str:
         del words
         return self.sentence.format(
-            replacing=self.replacing[self._unit].format(complete=_COMPLETE[self._unit] * bool(self.left_out)),
+            replacing=self.replacing[self._unit],
             what="any set of releases" if self.delta else "what is released",
             factor=_factor(Fraction(self.epsilon)) + self._more(),
         )
@@ -149,11 +145,8 @@ class NoisyCentroidsPrivacy(PromiseKind):
         return _unit(self.records_per_person)
 
     def assumptions(self) -> tuple[str, ...]:
-        columns = quoted(self.left_out)
-        counted = (f"Records that miss a value of {columns} are not covered: how many are left is public.",)
         return (
             _PUBLIC[self._unit],
-            *(counted if self.left_out else ()),
             "Each person has one record; for a person with r records, epsilon is multiplied by r."
             if self.records_per_person is None
             else assume_limit(self.records_per_person),
@@ -170,8 +163,7 @@ class NoisyCentroidsPrivacy(PromiseKind):
 
     def check(self, entry: PromiseEntry, evidence: Evidence) -> list[Check]:
         """Say the promise again, compute again what its steps claim, and compare with what the data files show."""
-        left_out = tuple(each.name for each in released(evidence.plan.schema) if each.missing is Missing.DROP)
-        again = replace(self, left_out=left_out).promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
+        again = self.promise(cryptographic=evidence.certificate.randomness == CRYPTOGRAPHIC)
         return check_noise(entry, evidence, target=self.target, again=again, records_per_person=self.records_per_person)
 
 
@@ -185,9 +177,9 @@ class BoundedPrivacy(NoisyCentroidsPrivacy):
     private = True
     sentence = "Replacing {replacing} changes the probability of {what} by a factor of at most {factor}."
     replacing = (
-        "any one record by another{complete}",
-        "any one person with all records by another{complete}",
-        "all records of any one person by as many others{complete}",
+        "any one record by another",
+        "any one person with all records by another",
+        "all records of any one person by as many others",
     )
 
 
@@ -228,11 +220,6 @@ class RecordQueryPrivacy(NoisyCentroidsPrivacy):
     )
 
 
-_COMPLETE = (
-    ", both without a missing value,",
-    ", both with a record without a missing value,",
-    ", all without a missing value,",
-)
 _NEIGHBOURS = (Neighbours.REPLACE, Neighbours.REPLACE_PERSON, Neighbours.REPLACE_RECORDS_OF_PERSON)
 _PUBLIC = (
     "The number of records is public; the promise hides what a record says, not that it is in the table.",
@@ -257,7 +244,6 @@ def privacy_promise(
     epsilon: Fraction,
     cryptographic: bool,
     delta: Fraction = Fraction(0),
-    left_out: tuple[str, ...] = (),
     records_per_person: int | None = None,
 ) -> Promise:
     """Return what is promised for a target; see `NoisyCentroidsPrivacy` for the parameters.
@@ -269,9 +255,7 @@ def privacy_promise(
     >>> privacy_promise("partition", k=5, epsilon=Fraction(1), cryptographic=True).model
     'privacy-given-partition'
     """
-    kind = _KINDS[target](
-        epsilon=epsilon, delta=delta, target=target, k=k, left_out=left_out, records_per_person=records_per_person
-    )
+    kind = _KINDS[target](epsilon=epsilon, delta=delta, target=target, k=k, records_per_person=records_per_person)
     return kind.promise(cryptographic=cryptographic)
 
 
