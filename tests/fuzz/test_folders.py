@@ -19,6 +19,7 @@ import pytest
 from forgeries import forger
 from golden import artefacts
 from golden.cases import CASES
+from reference import releases_of_others
 from reference.limited import MEMORY, limited_verifier
 from shoal.errors import ShoalError
 
@@ -43,7 +44,8 @@ NAMES = [
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     place = tmp_path_factory.mktemp("releases")
-    found = []
+    (place / "series").mkdir()
+    found = [releases_of_others.dataset(place / "dataset"), releases_of_others.series(place / "series")[-1]]
     for number, name in enumerate(SEEDS):
         (place / str(number)).mkdir()
         release, _ = artefacts.release(CASES[name], place / str(number))
@@ -122,7 +124,13 @@ def test_folders(releases: list[Path], tmp_path: Path) -> None:
     def make(chosen: random.Random) -> str:
         folder = tmp_path / "release"
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(chosen.choice(releases), folder)
+        shutil.rmtree(tmp_path / "before", ignore_errors=True)
+        release = chosen.choice(releases)
+        shutil.copytree(release, folder)
+        if release.name == "r2":
+            shutil.copytree(release.with_name("r1"), tmp_path / "before")
+            if chosen.random() < 0.3:
+                folder = tmp_path / "before"
         done = []
         for _ in range(chosen.choice([0, 1, 1, 1, 2])):
             change = chosen.choice(changes)
@@ -137,7 +145,8 @@ def test_folders(releases: list[Path], tmp_path: Path) -> None:
     with limited_verifier(tmp_path) as verify:
 
         def use(_: str) -> None:
-            outcome = verify(tmp_path / "release")
+            before = [tmp_path / "before"] if (tmp_path / "before").exists() else []
+            outcome = verify(tmp_path / "release", *before)
             codes[outcome.code] += 1
             assert "Traceback" not in outcome.words, outcome.words
             assert outcome.code in (0, 1, 4, 5), outcome

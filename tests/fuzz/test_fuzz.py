@@ -12,6 +12,7 @@ import random
 import time
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,14 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 
 import shoal
+from reference import releases_of_others
 from shoal import hierarchies, schema
 from shoal.errors import ShoalError
+from shoal.methods.nested import DatasetPlan
+from shoal.policy import Policy
 from shoal.queries import parse_query
 from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.series import read_crowd_list
 from shoal.testing import strategies
 
 from . import mutations
@@ -94,6 +99,11 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shoal.anonymize(table, shoal.KAnonymity(2), shoal.TCloseness("ill", 0.5)).write(folder)
 
 
+@pytest.fixture(scope="module")
+def data_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return releases_of_others.dataset(tmp_path_factory.mktemp("fuzz") / "dataset")
+
+
 def test_schemas(described: list[tuple[Schema, pa.Table]]) -> None:
     texts = [schema.dumps(each) for each, _ in described]
 
@@ -156,6 +166,40 @@ def test_plans(release: Path) -> None:
         assert shoal.Plan.loads(plan.dumps(), folder=release).dumps() == plan.dumps()
 
     fuzz("plans", lambda chosen: mutations.text(chosen, text), use)
+
+
+def test_plans_of_data_sets(data_set: Path) -> None:
+    text = (data_set / "plan.toml").read_text()
+
+    def use(given: str) -> None:
+        plan = DatasetPlan.loads(given, folder=data_set)
+        assert DatasetPlan.loads(plan.dumps(), folder=data_set).dumps() == plan.dumps()
+
+    fuzz("plans of data sets", lambda chosen: mutations.text(chosen, text), use)
+
+
+def test_lists_of_joint_crowds(tmp_path: Path) -> None:
+    def use(given: str) -> None:
+        (tmp_path / "given.csv").write_text(given, encoding="utf-8", newline="")
+        read_crowd_list(tmp_path / "given.csv")
+
+    text = "number,parent,people,state\n0,,4,shown\n1,0,3,frozen\n2,0,5,absent\n"
+    # every byte counts
+    fuzz("joint crowds", lambda chosen: mutations.text(chosen, text), use, lowest=0)
+
+
+def test_policies(tmp_path: Path) -> None:
+    text = (
+        f'policy = 1\noffice = "{CANARY}"\nleast_k = 5\nmost_epsilon = 1\nmost_delta = 1e-6\nnever = ["ssn", "*_id"]\n'
+        'masked = true\n[may_accept]\nalice = ["admission"]\nbob = ["*"]\n'
+    )
+
+    def use(given: str) -> None:
+        (tmp_path / "policy.toml").write_text(given, encoding="utf-8")
+        read = Policy.load(tmp_path / "policy.toml")
+        read.problems(columns=["ssn", "a"], k=2, epsilon=Fraction(1), delta=Fraction(0), accepted=["a"])
+
+    fuzz("policies", lambda chosen: mutations.text(chosen, text), use)
 
 
 def test_certificates(release: Path) -> None:

@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 @contextmanager
-def limited_verifier(scratch: Path) -> Iterator[Callable[[Path], Outcome]]:
+def limited_verifier(scratch: Path) -> Iterator[Callable[..., Outcome]]:
     """Give a function that verifies a folder in a process with limits, whose temporary files go to ``scratch``."""
     # processes that run out of time leave their temporary files behind
     here = dict(os.environ, TMPDIR=str(scratch))
@@ -47,8 +47,8 @@ def limited_verifier(scratch: Path) -> Iterator[Callable[[Path], Outcome]]:
         assert process.stdin is not None
         assert process.stdout is not None
 
-        def verify_limited(folder: Path) -> Outcome:
-            print(json.dumps(str(folder)), file=process.stdin, flush=True)
+        def verify_limited(folder: Path, *after: Path) -> Outcome:
+            print(json.dumps([str(folder), *map(str, after)]), file=process.stdin, flush=True)
             ready, _, _ = select.select([process.stdout], [], [], 120)
             assert ready, "it hangs"
             return Outcome(*json.loads(process.stdout.readline()))
@@ -57,9 +57,9 @@ def limited_verifier(scratch: Path) -> Iterator[Callable[[Path], Outcome]]:
         process.kill()
 
 
-def _outcome(folder: str) -> tuple[int, str]:
+def _outcome(folder: str, *after: str) -> tuple[int, str]:
     try:
-        found = verify(folder)
+        found = verify(folder, after=after)
         return int(not found.passed), str(found)
     except shoal.ShoalError as error:
         return error.exit_code, str(error)
@@ -74,12 +74,12 @@ def _say(*answer: object) -> None:
 
 def main() -> None:
     for line in sys.stdin:
-        folder = json.loads(line)
+        folders = json.loads(line)
         child = os.fork()
         if not child:
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
             resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
-            code, said = _outcome(folder)
+            code, said = _outcome(*folders)
             status = Path("/proc/self/status").read_text(encoding="ascii")
             peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
             _say(code, said, int(peak.split()[1]) * 1024)

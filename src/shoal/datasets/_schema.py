@@ -12,8 +12,8 @@ from shoal.schema import Kind, Missing, Role, Schema
 
 #: a name that is a file name everywhere, and no other file of a release
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
-#: tables from the persons down to the deepest items
-DEEPEST = 6
+#: tables from the persons down to the deepest items, and all tables
+DEEPEST, MOST_TABLES = 6, 1_000
 #: days by which dates may be shifted
 MOST_DAYS = 3650
 _ROLES = (Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE, Role.DROP, Role.DECIDE)

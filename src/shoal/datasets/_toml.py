@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import schema
-from shoal.datasets._schema import DatasetSchema, TableSchema
+from shoal.datasets._schema import MOST_TABLES, DatasetSchema, TableSchema
 from shoal.errors import Problems, SchemaError
 from shoal.schema import Schema
 
@@ -78,6 +78,8 @@ def from_document(document: Mapping[str, Any], folder: str | Path = ".") -> Data
     if not isinstance(entries, dict) or not entries:
         problems.add("the schema describes no tables: it has no `[tables.NAME]`")
         entries = {}
+    if len(entries) > MOST_TABLES:
+        raise SchemaError(f"the schema describes {len(entries):,} tables; a data set has at most {MOST_TABLES:,}")
     named = {name: entry.get("key") for name, entry in entries.items() if isinstance(entry, dict)}
     read = [_table(name, entry, named, Path(folder), problems) for name, entry in entries.items()]
     problems.raise_as(SchemaError)

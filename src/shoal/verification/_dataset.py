@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
@@ -12,9 +13,19 @@ import pyarrow.compute as pc
 
 from shoal import datasets
 from shoal.datasets import TableSchema
-from shoal.errors import ShoalError, counted, quoted, says_nothing
+from shoal.errors import ShoalError, Undecided, counted, quoted, says_nothing
 from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
-from shoal.guarantees import NO_RANDOMNESS, Check, Decision, Event, PromiseKind, mismatch, randomness, run_check
+from shoal.guarantees import (
+    NO_RANDOMNESS,
+    Certificate,
+    Check,
+    Decision,
+    Event,
+    PromiseKind,
+    mismatch,
+    randomness,
+    run_check,
+)
 from shoal.hierarchies import TOP, label_levels
 from shoal.kernels import Mask
 from shoal.methods.nested import (
@@ -35,8 +46,13 @@ from shoal.report import DatasetFigures, dataset_report, dataset_summary
 from shoal.schema import Attribute, Kind, Missing
 from shoal.schema.rules import canonical_file, text
 from shoal.tables import Site
-from shoal.verification._files import LONG_TEXTS, check_files, check_footers, compared
-from shoal.verification._linked import LinkedTable, PatternCounts, count_patterns
+from shoal.verification._files import LONG_TEXTS, TRUSTED, check_files, check_footers, compared
+from shoal.verification._linked import LinkedTable, PatternCounts, TooMany, count_patterns
+
+#: rows, and bags of known items, that are counted at most, and one more for each byte of the tables
+ROWS, BAGS = 300_000, 1_000_000
+#: how often every row may be looked at for a secret value
+LOOKS = 10
 
 
 def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, site: Site) -> list[Check]:
@@ -48,10 +64,14 @@ def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, sit
     unsafe = check_footers(release.path, certificate, site, any_size=any_size)
     if unsafe:
         return unsafe
+    paths = [release.path / data.file for data in certificate.tables]
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    if not any_size:
+        _refuse_excess(plan, certificate, size)
     checks = check_files(release.path, certificate, release.allowed_dataset_files(plan), site)
     if any(check.detail == LONG_TEXTS for check in checks):
         return checks
-    content = DatasetEvidence(release, plan)
+    content = DatasetEvidence(release, plan, most_bags=math.inf if any_size else BAGS + size)
     parts: dict[str, Callable[[], Decision]] = {
         "tables": content.check_tables,
         "hierarchies": content.check_hierarchies,
@@ -78,6 +98,17 @@ def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, sit
     return [*checks, *_on_trust(plan)]
 
 
+def _refuse_excess(plan: DatasetPlan, certificate: Certificate, size: int) -> None:
+    """Refuse to count far more rows than tables of a size have room for, or to look at them for very many secrets."""
+    rows = sum(data.records for data in certificate.tables)
+    if rows > ROWS + size:
+        problem = f"the tables were not read: {counted(size, 'byte')} would become {counted(rows, 'row')}"
+        raise Undecided(problem, hint=TRUSTED)
+    if rows * len(plan.secrets) > LOOKS * (ROWS + size):
+        problem = f"the promises were not decided: they name {counted(len(plan.secrets), 'secret value')}"
+        raise Undecided(problem, hint=TRUSTED)
+
+
 def _plan(release: ReleaseFolder) -> DatasetPlan | None:
     listed = {entry.name for entry in release.certificate.files}
     written = release.read_text(PLAN)
@@ -99,8 +130,8 @@ def _plan(release: ReleaseFolder) -> DatasetPlan | None:
 class DatasetEvidence:
     """The files of a release of several tables, opened, and what is decided on them."""
 
-    def __init__(self, release: ReleaseFolder, plan: DatasetPlan) -> None:
-        self.release, self.plan, self.certificate = release, plan, release.certificate
+    def __init__(self, release: ReleaseFolder, plan: DatasetPlan, *, most_bags: float) -> None:
+        self.release, self.plan, self.certificate, self._most_bags = release, plan, release.certificate, most_bags
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
@@ -304,7 +335,12 @@ class DatasetEvidence:
     @cached_property
     def patterns(self) -> PatternCounts:
         """Every pattern that somebody shows, with the persons who show it and those of them with each secret."""
-        return count_patterns(self.linked, self.plan.promise.m, [self._holders(each) for each in self.plan.secrets])
+        secrets = [self._holders(each) for each in self.plan.secrets]
+        try:
+            return count_patterns(self.linked, self.plan.promise.m, secrets, room=self._most_bags / (1 + len(secrets)))
+        except TooMany:
+            problem = "the promises were not decided: small tables hold very many patterns of known items"
+            raise Undecided(problem, hint=TRUSTED) from None
 
     def _holders(self, secret: SecretAmongKnownItems) -> Mask:
         """Return which persons have a secret value in the first table, or in a row that belongs to them."""

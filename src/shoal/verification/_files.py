@@ -33,7 +33,7 @@ _BATCH = 1_000_000
 #: bytes that the texts of a group of at most a million records have at most, written out
 _LONG_GROUP = 1 << 28
 LONG_TEXTS = "texts that are longer than those of any release"
-_TRUSTED = "if you trust its publisher, give --any-size (`any_size=True`)"
+TRUSTED = "if you trust its publisher, give --any-size (`any_size=True`)"
 
 
 def check_footers(folder: Path, certificate: Certificate, site: Site, *, any_size: bool) -> list[Check]:
@@ -54,7 +54,7 @@ def check_footers(folder: Path, certificate: Certificate, site: Site, *, any_siz
         if not problems and not any_size and (trap := excess(footers)):
             problems = [] if data is None else _unlike(footers, data)
             if not problems:
-                raise Undecided(f"`{file}` was not read: {trap}", hint=_TRUSTED)
+                raise Undecided(f"`{file}` was not read: {trap}", hint=TRUSTED)
         checks += [_failed(file, problem) for problem in problems[:1]]
     return checks
 

@@ -6,6 +6,7 @@ from the deepest tables up: those of a row are its label with a bag of patterns 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -54,7 +55,25 @@ class _Options:
     sizes: Integers
 
 
-def count_patterns(tables: Mapping[str, LinkedTable], most: int, secrets: Sequence[Mask] = ()) -> PatternCounts:
+class TooMany(Exception):
+    """More bags of known items would be made than there is room for."""
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many bags may still be made."""
+
+    bags: float
+
+    def take(self, number: int) -> None:
+        self.bags -= number
+        if self.bags < 0:
+            raise TooMany
+
+
+def count_patterns(
+    tables: Mapping[str, LinkedTable], most: int, secrets: Sequence[Mask] = (), *, room: float = math.inf
+) -> PatternCounts:
     """Count the persons who show every pattern of at most ``most`` known rows.
 
     Parameters
@@ -65,16 +84,19 @@ def count_patterns(tables: Mapping[str, LinkedTable], most: int, secrets: Sequen
         How many rows are known at most; the rows above known ones are known as well.
     secrets
         Of each secret value, which persons have it.
+    room
+        How many bags of rows may be looked at; `TooMany` is raised where there are more.
     """
+    left = _Room(room)
     below: dict[str, list[tuple[Integers, Integers, Integers, Integers]]] = {}
     contents: dict[str, list[tuple[Integers, Integers]]] = {}
     used = 0
     for name, table in reversed([*tables.items()]):
         options = _joined(below.pop(name, []))
         if table.parent is None:
-            return _count_people(table.labels, options, most, secrets)
+            return _count_people(table.labels, options, most, secrets, left)
         content = _contents(table.labels, contents.pop(name, [])) + used
-        rows, bags, sizes = _bags_of_rows(len(table.labels), options, most)
+        rows, bags, sizes = _bags_of_rows(len(table.labels), options, most, left)
         pairs, patterns = np.unique(np.stack([table.labels[rows], bags], axis=1), axis=0, return_inverse=True)
         kept = _first_copies(table.owners, content, most)[rows]
         below.setdefault(table.parent, []).append(
@@ -96,19 +118,15 @@ def _joined(parts: Sequence[tuple[Integers, Integers, Integers, Integers]]) -> _
 
 def _contents(labels: Integers, below: Sequence[tuple[Integers, Integers]]) -> Integers:
     """Return a number for every row, equal where the row and all below it are."""
-    content = labels.copy()
+    content = labels.astype(np.int64)
     for owners, codes in below:
         order = np.lexsort((codes, owners))
         owners, codes = owners[order], codes[order]
-        first = np.searchsorted(owners, np.arange(len(labels)))
-        counts = np.bincount(owners, minlength=len(labels))
-        rows, place, used = np.flatnonzero(counts), 0, int(content.max(initial=0)) + 1
-        while len(rows := rows[counts[rows] > place]):
-            pairs = content[rows] * (int(codes.max()) + 1) + codes[first[rows] + place]
-            # numbers that no shorter list has
-            content[rows] = np.unique(pairs, return_inverse=True)[1].ravel() + used
-            place, used = place + 1, int(content.max()) + 1
-        content = np.unique(content, return_inverse=True)[1].ravel()
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        lists, numbers = np.zeros(len(labels), dtype=np.int64), dict[bytes, int]()
+        for owner, start, end in zip(owners[starts].tolist(), starts, [*starts[1:], len(owners)], strict=False):
+            lists[owner] = numbers.setdefault(codes[start:end].tobytes(), len(numbers) + 1)
+        content = np.unique(content * (len(numbers) + 1) + lists, return_inverse=True)[1].ravel()
     return content.astype(np.int64)
 
 
@@ -123,12 +141,12 @@ def _first_copies(owners: Integers, contents: Integers, most: int) -> Mask:
     return kept
 
 
-def _bags_of_rows(number: int, options: _Options, most: int) -> tuple[Integers, Integers, Integers]:
+def _bags_of_rows(number: int, options: _Options, most: int, room: _Room) -> tuple[Integers, Integers, Integers]:
     """Return rows with every bag of patterns that they show below them, each once; and the size of the bag."""
     each = np.arange(number)
     if not len(options.rows) or not most:
         return each, np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
-    found = [*_bags(options, most)]
+    found = [*_bags(options, most, room)]
     owners = np.concatenate([each, *(part[0] for part in found)])
     bags = np.concatenate([np.zeros((number, most), dtype=np.int64), *(part[1] for part in found)])
     sizes = np.concatenate([np.zeros(number, dtype=np.int64), *(part[2] for part in found)])
@@ -137,14 +155,16 @@ def _bags_of_rows(number: int, options: _Options, most: int) -> tuple[Integers, 
     return owners[first], codes[first], sizes[first]
 
 
-def _count_people(labels: Integers, options: _Options, most: int, secrets: Sequence[Mask]) -> PatternCounts:
+def _count_people(
+    labels: Integers, options: _Options, most: int, secrets: Sequence[Mask], room: _Room
+) -> PatternCounts:
     weights = [np.ones(len(labels), dtype=np.int64), *(having.astype(np.int64) for having in secrets)]
     alone = [np.bincount(labels, weights=each).astype(np.int64) for each in weights]
     shown = np.flatnonzero(alone[0])
     sizes, counts = np.zeros(len(shown), dtype=np.int64), [each[shown] for each in alone]
     width, kinds = int(options.patterns.max(initial=0)) + 2, int(labels.max(initial=0)) + 1
     merged: tuple[Integers, list[Integers]] | None = None
-    for owners, bags, size in _bags(options, most) if most else ():
+    for owners, bags, size in _bags(options, most, room) if most else ():
         keys = _packed(np.column_stack([size, labels[owners], bags]), [most + 1, kinds, *[width] * most])
         order = np.lexsort((owners, *keys.T[::-1]))
         keys, owners = keys[order], owners[order]
@@ -156,8 +176,8 @@ def _count_people(labels: Integers, options: _Options, most: int, secrets: Seque
         here = [np.bincount(places, weights=each[persons]).astype(np.int64) for each in weights]
         merged = _added(merged, keys[new], here)
     if merged is not None:
-        room = _room([most + 1, kinds, *[width] * most])
-        sizes = np.concatenate([sizes, merged[0][:, 0] // room])
+        factor = _room([most + 1, kinds, *[width] * most])
+        sizes = np.concatenate([sizes, merged[0][:, 0] // factor])
         counts = [np.concatenate(pair) for pair in zip(counts, merged[1], strict=True)]
     return PatternCounts(sizes=sizes, persons=counts[0], holders=tuple(counts[1:]))
 
@@ -178,7 +198,7 @@ def _added(
     return together[new], summed
 
 
-def _bags(options: _Options, most: int) -> Iterator[tuple[Integers, npt.NDArray[np.int64], Integers]]:
+def _bags(options: _Options, most: int, room: _Room) -> Iterator[tuple[Integers, npt.NDArray[np.int64], Integers]]:
     """Yield owners with bags of 1 to ``most`` patterns of different rows, as sorted numbers above 0, and their sizes.
 
     A bag may come several times for an owner; all those of an owner come together.
@@ -188,17 +208,17 @@ def _bags(options: _Options, most: int) -> Iterator[tuple[Integers, npt.NDArray[
     ends = np.append(starts[1:], number)
     # of m patterns there are at most as many bags as choices of m of the options
     lengths = (ends - starts).astype(np.float64)
-    work = np.cumsum(sum(lengths**size for size in range(1, most + 1)))
+    work = np.cumsum(sum(lengths**size / math.factorial(size) for size in range(1, most + 1)))
     at = 0
     while at < len(starts):
         done = work[at - 1] if at else 0.0
-        until = max(at + 1, int(np.searchsorted(work, done + 4 * _BATCH, side="right")))
-        yield from _bags_between(options, int(starts[at]), int(ends[until - 1]), most)
+        until = max(at + 1, int(np.searchsorted(work, done + 4 * _BATCH / most, side="right")))
+        yield from _bags_between(options, int(starts[at]), int(ends[until - 1]), most, room)
         at = until
 
 
 def _bags_between(
-    options: _Options, start: int, end: int, most: int
+    options: _Options, start: int, end: int, most: int, room: _Room
 ) -> Iterator[tuple[Integers, npt.NDArray[np.int64], Integers]]:
     owners, rows = options.owners[start:end], options.rows[start:end]
     patterns, sizes = options.patterns[start:end] + 1, options.sizes[start:end]
@@ -210,6 +230,7 @@ def _bags_between(
     found = [(owners, bags, total)]
     for _ in range(1, most):
         more = after_owner[last] - after_row[last]
+        room.take(int(more.sum()))
         if int(more.sum()) > _MOST:
             raise Exhausted(f"a row has more than {_MOST:,} bags of known items below it", hint="know fewer items")
         held = np.repeat(np.arange(len(last)), more)

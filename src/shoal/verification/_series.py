@@ -104,11 +104,11 @@ def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
         }
         if before is not None:
             parts |= {"parents": partial(_parents, before, now), "frozen rows": partial(_frozen, before, now)}
-        found += [run_check(f"series, release {now.step.release}, {part}", decide) for part, decide in parts.items()]
-    failed = any(not check.passed for check in found)
-    if not failed:
-        found.append(_overlap(members[-2], members[-1]))
-    return found
+        for part, decide in parts.items():
+            found.append(run_check(f"series, release {now.step.release}, {part}", decide))
+            if not found[-1].passed:
+                return found  # the rest takes it for granted
+    return [*found, _overlap(members[-2], members[-1])]
 
 
 def _order(members: Sequence[_Member]) -> Decision:
