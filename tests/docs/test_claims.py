@@ -11,10 +11,11 @@ import pytest
 from shoal import models
 from shoal.guarantees import Event
 from shoal.methods import promises
+from shoal.methods.nested import KnownItems, SecretAmongKnownItems
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "claims.md"
-KINDS = {*models.MODELS, *promises.KINDS}
+KINDS = {*models.MODELS, *promises.KINDS, KnownItems.name, SecretAmongKnownItems.name}
 
 
 def _rows() -> list[list[str]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import tables
-from shoal.datasets._read import declared_parents, open_table, table_names
+from shoal.datasets._read import declared_parents, list_entries, open_table, table_names
 from shoal.datasets._schema import NAME, DatasetSchema, TableSchema
 from shoal.datasets._toml import dumps
 from shoal.errors import DataError, SchemaError, quoted
@@ -52,6 +52,7 @@ class DatasetDraft:
 class _Seen:
     """One table: its columns, and those that may be keys, as text."""
 
+    source: Table
     table: Table
     rows: int
     unique: dict[str, pa.Array]
@@ -124,6 +125,7 @@ def _look(table: Table) -> _Seen:
     }
     kept = [name for name in rows.column_names if name not in lists]
     return _Seen(
+        source=table,
         table=table.select(*kept) if kept else table,
         rows=len(rows),
         unique=unique,
@@ -210,9 +212,11 @@ def _key_of(name: str, seen: Mapping[str, _Seen], parents: Mapping[str, tuple[st
 def _columns(seen: _Seen, taken: set[str]) -> tuple[Schema, dict[str, str]]:
     """Return the columns of a table but for keys, with the roles that a draft proposes."""
     names = [name for name in seen.table.columns if name not in taken]
-    if not names:
-        return Schema(attributes=()), {}
-    drafted = tables.draft_schema(seen.table.select(*names), Wishes())
+    return _columns_of(seen.table.select(*names)) if names else (Schema(attributes=()), {})
+
+
+def _columns_of(table: Table) -> tuple[Schema, dict[str, str]]:
+    drafted = tables.draft_schema(table, Wishes())
     attributes = tuple(map(_fitted, drafted.schema))
     return Schema(attributes=attributes, missing_values=drafted.schema.missing_values), dict(drafted.reasons)
 
@@ -233,17 +237,18 @@ def _listed(name: str, seen: _Seen, names: list[str], reasons: dict[tuple[str, s
     found: list[TableSchema] = []
     for column, separator in seen.lists.items():
         table = column if column not in names and NAME.fullmatch(column) else f"{name}_lists_{len(found) + 1}"
-        attribute = Attribute(name=column, role=Role.QUASI_IDENTIFIER)
-        reasons[table, ""] = f"the cells of column `{column}` of `{name}` are lists: every entry is a row of its own"
-        found.append(
-            TableSchema(
-                name=table,
-                columns=Schema(attributes=(attribute,)),
-                parent=name,
-                list_column=column,
-                separator=separator,
-            )
+        described = TableSchema(
+            name=table,
+            columns=Schema(attributes=(Attribute(name=column, role=Role.QUASI_IDENTIFIER),)),
+            parent=name,
+            list_column=column,
+            separator=separator,
         )
+        reasons[table, ""] = f"the cells of column `{column}` of `{name}` are lists: every entry is a row of its own"
+        entries, _ = list_entries(seen.source, described)
+        (attribute,) = _columns_of(tables.read(entries))[0].attributes
+        attribute = replace(attribute, role=Role.QUASI_IDENTIFIER)
+        found.append(replace(described, columns=Schema(attributes=(attribute,))))
     return found
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shoal import tables
-from shoal.datasets._schema import DatasetSchema, TableSchema
+from shoal.datasets._schema import NAME, DatasetSchema, TableSchema
 from shoal.datasets._toml import load
 from shoal.errors import DataError, Problems, SchemaError, counted, quoted
 from shoal.kernels import Integers
@@ -25,6 +25,7 @@ from shoal.tables import Table, list_foreign_keys, list_tables
 #: the schema of the data set that lies in the same folder
 DATASET = "dataset.toml"
 _BOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_PARQUET = (".parquet", ".pq")
 _BASES = (".duckdb", ".ddb", ".db")
 
 
@@ -118,7 +119,7 @@ def read_dataset(source: str | Path | Mapping[str, Any], schema: DatasetSchema |
     parents: dict[str, Integers] = {}
     for table in described:
         if table.list_column is not None:
-            rows[table.name], parents[table.name] = _listed(raw[table.parent or ""], table)
+            rows[table.name], parents[table.name] = list_entries(raw[table.parent or ""], table)
         elif table.parent is not None and table.parent_key is not None:
             found = _joined(table, keys[table.name][table.parent_key], keys[table.parent], described, problems)
             parents[table.name] = found
@@ -141,7 +142,7 @@ def open_table(source: str | Path | Mapping[str, Any], name: str) -> Table:
         return tables.read(str(source), table=name)
     path = Path(source)
     if not path.is_dir():
-        return tables.read(path, table=name)
+        return tables.read(path, table=name) if path.suffix.lower() in (*_BOOKS, *_BASES) else tables.read(path)
     files = [file for file in table_files(path) if file[0] == name]
     if len(files) != 1:
         found = "no file" if not files else f"{len(files)} files"
@@ -161,12 +162,22 @@ def table_files(folder: Path) -> list[tuple[str, Path]]:
 
 
 def holds_tables(source: str | Path) -> bool:
-    """Return whether a source is a folder with a file for each table, and not one table in parts."""
+    """Return whether a source holds several tables: a folder with a file for each, or a Parquet file with lists.
+
+    A folder whose Parquet files have the same columns is one table in parts.
+    """
     path = Path(source)
-    if "://" in str(source) or not path.is_dir():
+    if "://" in str(source):
+        return False
+    if path.is_file() and path.suffix.lower() in _PARQUET:
+        try:
+            return any(pa.types.is_list(kind) or pa.types.is_large_list(kind) for kind in pq.read_schema(path).types)
+        except (pa.ArrowException, OSError):
+            return False
+    if not path.is_dir():
         return False
     files = [file for _, file in table_files(path)]
-    if not all(file.suffix in (".parquet", ".pq") for file in files):
+    if not all(file.suffix in _PARQUET for file in files):
         return True
     return len({tuple(pq.read_schema(file).names) for file in files}) > 1
 
@@ -190,7 +201,11 @@ def table_names(source: str | Path | Mapping[str, Any]) -> list[str]:
         with duckdb.connect(str(path), read_only=True) as connection:
             found = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
         return [name for (name,) in found]
-    raise DataError(f"`{path.name}` is no folder, Excel file or DuckDB file.")
+    if path.is_file():
+        # one table, whose lists become others
+        name = path.name.partition(".")[0]
+        return [name if NAME.fullmatch(name) else "records"]
+    raise DataError(f"`{path.name}` is no folder, and no file that can be read.")
 
 
 def declared_parents(source: str | Path | Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -270,7 +285,7 @@ def _joined(
     return np.asarray(found.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _listed(raw: Table, table: TableSchema) -> tuple[pa.Table, Integers]:
+def list_entries(raw: Table, table: TableSchema) -> tuple[pa.Table, Integers]:
     """Return the entries of a column of lists as the rows of a table, and the rows that they belong to."""
     assert table.list_column is not None  # noqa: S101
     cells = tables.in_order(raw.select(table.list_column))[table.list_column]

@@ -237,3 +237,20 @@ def test_a_joined_table_says_whose_row_it_is() -> None:
     assert rows.column_names == ["person_number", "age", "ward", "drug"]
     assert rows["person_number"].to_pylist() == [1, 2, 2]
     assert rows["ward"].to_pylist() == ["y", "x", "x"]
+
+
+def test_one_file_with_lists_is_a_data_set(tmp_path: Path) -> None:
+    path = tmp_path / "baskets.parquet"
+    pq.write_table(pa.table({"customer": ["a", "b"], "products": [["milk", "bread"], ["milk"]]}), path)
+    assert datasets.holds_tables(path)
+    drafted = draft_dataset(path)
+    assert [(each.name, each.list_column) for each in drafted.schema] == [("baskets", None), ("products", "products")]
+    assert read_dataset(path, drafted.schema).parents["products"].tolist() == [0, 0, 1]
+
+
+def test_the_bundled_baskets_are_a_data_set() -> None:
+    baskets = Path(__file__).parents[3] / "examples" / "baskets" / "baskets.csv"
+    assert datasets.is_dataset(baskets)
+    found = read_dataset(baskets)
+    assert found.persons == 3_000
+    assert len(found.rows["products"]) == found.items == 8_696

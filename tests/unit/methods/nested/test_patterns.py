@@ -192,3 +192,26 @@ def test_support_is_monotone_in_items_and_sizes() -> None:
 
 def _merged(rows: tuple[Tree, ...]) -> tuple[Tree, ...]:
     return tuple(("*" if label in "ab" else label, _merged(below)) for label, below in rows)
+
+
+def test_pruning_by_certainty_would_miss_the_only_recoding_that_keeps_it() -> None:
+    """A twin that gives up finer items where the merged ones are too certain finds nothing; the finer ones do."""
+    bags, secrets = ("", "1", "2", "12"), (False, True, True, False)
+    fine: list[Person] = [("r", tuple((x, ()) for x in bag), s) for bag, s in zip(bags, secrets, strict=True)]
+    merged: list[Person] = [("r", tuple(("*", ()) for _ in bag), s) for bag, s in zip(bags, secrets, strict=True)]
+    left = {}
+    for name, people in (("fine", fine), ("merged", merged)):
+        work = Suppression(forest=forest_of(people), k=1, m=1, confidence=Fraction(1, 2))
+        work.run()
+        left[name] = len(work.forest)
+        assert not work.forest.size or greatest_certainty(work.forest, 1) <= Fraction(1, 2)
+    assert left["fine"] == 4, "nothing has to be left out of the finer items"
+    assert left["merged"] < 4
+
+
+def test_a_certainty_with_a_large_denominator_is_decided_exactly() -> None:
+    people: list[Person] = [("r", (), secret) for secret in (True,) * 3 + (False,) * 7]
+    above, below = Fraction(3, 10) + Fraction(1, 10**40), Fraction(3, 10) - Fraction(1, 10**40)
+    support = count_support(forest_of(people), 0)
+    assert not support.certain(*above.as_integer_ratio()).any()
+    assert support.certain(*below.as_integer_ratio()).all()
