@@ -131,8 +131,8 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             hierarchy = fresh if fresh.levels == hierarchy.levels else hierarchy
         codes = leaf_codes(hierarchy, column)
         shown = [*hierarchy.labels[level], TOP]
-        places = np.where(codes < 0, len(shown) - 1, hierarchy.codes[level][np.maximum(codes, 0)])
-        labels = pa.array(shown, pa.string()).take(pa.array(places))
+        positions = np.where(codes < 0, len(shown) - 1, hierarchy.codes[level][np.maximum(codes, 0)])
+        labels = pa.array(shown, pa.string()).take(pa.array(positions))
         absent = column.combine_chunks().is_null()
         return pc.if_else(pc.and_(absent, hierarchy.missing is None), pa.scalar(None, pa.string()), labels)
 

@@ -193,10 +193,10 @@ def join_by_class(identifying: Part, confidential: Part, *, rows: int = _ROWS, s
     of = np.searchsorted(classes, people[link].to_numpy())
     taken = np.minimum(sizes[of], max(_FEWEST, rows // max(people.num_rows, 1)))
     person = np.repeat(np.arange(people.num_rows), taken)
-    place = np.arange(len(person)) - np.repeat(np.cumsum(taken) - taken, taken)
+    position = np.arange(len(person)) - np.repeat(np.cumsum(taken) - taken, taken)
     shift = np.random.default_rng(seed).random(people.num_rows)[person]
     size, number = sizes[of][person], taken[person]
-    chosen = starts[of][person] + np.minimum((place + shift) * size / number, size - 1).astype(np.int64)
+    chosen = starts[of][person] + np.minimum((position + shift) * size / number, size - 1).astype(np.int64)
     table = people.drop_columns([link]).take(pa.array(person))
     for name in columns:
         table = table.append_column(name, values[name].take(pa.array(chosen)))

@@ -103,9 +103,9 @@ class Margins:
             ),
             key=lambda each: len(each.columns),
         )
-        place = table.columns.index(column)
-        counts = np.bincount(table.codes[:, place], weights=table.sizes, minlength=self.size(column))
-        known = np.bincount(table.codes[:, place], minlength=self.size(column)) > 0
+        position = table.columns.index(column)
+        counts = np.bincount(table.codes[:, position], weights=table.sizes, minlength=self.size(column))
+        known = np.bincount(table.codes[:, position], minlength=self.size(column)) > 0
         rest = max(self.records - float(counts.sum()), 0.0)
         counts = np.maximum(counts, LEAST)
         if not known.all():

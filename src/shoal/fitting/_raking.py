@@ -136,14 +136,14 @@ def _fitted(
     solved = list(multipliers)
     for _ in range(rounds):
         before = weights
-        for place, each in enumerate(constraints):
+        for position, each in enumerate(constraints):
             now = np.bincount(each.parts, weights, minlength=len(each.targets))
             there = now > 0
-            without = np.log(now[there]) - solved[place][there]
+            without = np.log(now[there]) - solved[position][there]
             best = np.zeros(len(now))
             best[there] = _agreed(without, each.targets[there], _DIVERGENCE * each.variances[there]) - without
-            weights = weights * np.exp(np.where(there, best - solved[place], 0.0))[each.parts]
-            solved[place] = best
+            weights = weights * np.exp(np.where(there, best - solved[position], 0.0))[each.parts]
+            solved[position] = best
         if np.abs(weights - before).sum() <= _TOLERANCE * weights.sum():
             break
     return weights, solved
@@ -187,9 +187,9 @@ def _joint_constraint(margins: Margins, joint: Joint, codes: Codes) -> _Constrai
             if (j, int(levels[j])) not in lifted:
                 lifted[j, int(levels[j])] = margins.lift(j, int(levels[j]))[codes[:, j]]
         rows = [lifted[j, int(levels[j])][open_still] for j in used]
-        places = _matched(rows, [joint.codes[own, j] for j in used], [sizes[j] for j in used], len(open_still))
-        inside = places >= 0
-        parts[open_still[inside]] = own[places[inside]]
+        positions = _matched(rows, [joint.codes[own, j] for j in used], [sizes[j] for j in used], len(open_still))
+        inside = positions >= 0
+        parts[open_still[inside]] = own[positions[inside]]
         open_still = open_still[~inside]
     return _targeted(margins, parts, joint)
 

@@ -184,9 +184,9 @@ def _count_declared_values(attribute: Attribute, values: pa.Array, counts: Count
     declared = pa.array(attribute.domain.values, pa.string())
     if attribute.kind is Kind.NUMERIC and not is_text(values.type):
         declared = text(pa.array(numbers(declared, attribute.name, "declared values")))
-    place = pc.index_in(text(values), value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
+    position = pc.index_in(text(values), value_set=declared).fill_null(-1).to_numpy(zero_copy_only=False)
     observed = np.zeros(len(declared), dtype=np.int64)
-    np.add.at(observed, place[place >= 0], counts[place >= 0])
+    np.add.at(observed, position[position >= 0], counts[position >= 0])
     return declared, observed
 
 
@@ -243,14 +243,14 @@ def _positions(column: RuledColumn, hierarchy: Hierarchy) -> Floats | None:
     leaves = pa.array(hierarchy.labels[0], pa.string())
     try:
         if column.kind is Kind.NUMERIC:
-            places = numbers(leaves, column.name)
+            positions = numbers(leaves, column.name)
         elif column.kind is Kind.DATE:
-            places = days(leaves, column.name).astype(np.int64).astype(np.float64)
+            positions = days(leaves, column.name).astype(np.int64).astype(np.float64)
         else:
-            places = column.ranks(leaves).astype(np.float64)
+            positions = column.ranks(leaves).astype(np.float64)
     except HierarchyError:  # numbers that are written in words: truth values
         return None
-    low, high = float(places[0]), float(places[-1])
+    low, high = float(positions[0]), float(positions[-1])
     if column.domain is not None and column.domain.minimum is not None:
         low = min(low, place_of(column.domain.minimum))
     if column.domain is not None and column.domain.maximum is not None:
@@ -258,5 +258,5 @@ def _positions(column: RuledColumn, hierarchy: Hierarchy) -> Floats | None:
     high = high if high > low else low + 1.0
     with np.errstate(all="ignore"):  # what does not come out as numbers is not ascending
         # halves: the domain may be wider than the largest float
-        scaled = (places / 2 - low / 2) / (high / 2 - low / 2)
+        scaled = (positions / 2 - low / 2) / (high / 2 - low / 2)
     return scaled if bool(np.all(np.diff(scaled) > 0)) else None

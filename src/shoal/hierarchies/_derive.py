@@ -55,10 +55,10 @@ def _derive_values(
     if rule.cuts is not None:
         assert rule.labels is not None  # noqa: S101
         absent = pc.is_null(values).to_numpy(zero_copy_only=False)
-        places = np.zeros(len(values), dtype=np.int64)
-        places[~absent] = np.searchsorted(rule.cuts, numbers(values.drop_null(), source.name), side="right")
+        positions = np.zeros(len(values), dtype=np.int64)
+        positions[~absent] = np.searchsorted(rule.cuts, numbers(values.drop_null(), source.name), side="right")
         labels = pa.array(rule.labels, pa.string())
-        return labels.take(pa.array(places, mask=absent)), labels
+        return labels.take(pa.array(positions, mask=absent)), labels
     different = values.unique()
     if rule.level is not None:
         hierarchy = build(source, different.drop_null(), folder=schema.folder, missing=bool(different.null_count))
@@ -69,10 +69,10 @@ def _derive_values(
         known = pa.array(leaves >= 0)
     else:
         pairs = dict(rule.values or ())
-        place = pc.index_in(text(different), value_set=pa.array([*pairs], pa.string()), skip_nulls=True)
+        position = pc.index_in(text(different), value_set=pa.array([*pairs], pa.string()), skip_nulls=True)
         labels = pa.array([*pairs.values()], pa.string())
-        derived = labels.take(place)
-        known = pc.is_valid(place)
+        derived = labels.take(position)
+        known = pc.is_valid(position)
     absent_too = pc.is_null(different)
     lost = int(pc.sum(pc.invert(pc.or_(known, absent_too))).as_py() or 0)
     if lost:

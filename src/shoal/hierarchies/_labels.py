@@ -78,8 +78,8 @@ def _find_levels_by_hierarchy(attribute: Attribute, labels: Collection[str], fol
             for name in names:
                 levels.setdefault(str(name), set()).add(level)
         levels_by_label = {label: frozenset(levels[label]) for label in labels if label in levels}
-        places = {str(value): place for place, value in enumerate(hierarchy.labels[0])}
-        readings.append(LabelLevels(height=hierarchy.height, levels=levels_by_label, places=places))
+        positions = {str(value): position for position, value in enumerate(hierarchy.labels[0])}
+        readings.append(LabelLevels(height=hierarchy.height, levels=levels_by_label, places=positions))
     if not readings:
         raise HierarchyError(f"the hierarchy of column `{attribute.name}` cannot be used")
     return max(readings, key=lambda reading: len(reading.levels))
@@ -96,11 +96,11 @@ def _find_levels_by_extent(attribute: Attribute, rule: HierarchyRule, labels: Co
     values = {label: value for label, extent in extents.items() if (value := _inside(attribute, *extent)) is not None}
     column = _column(attribute, sorted({*values.values()}))
     leaves = column.leaves.to_pylist()
-    places = {value: place for place, value in enumerate(sorted({*values.values()}))}
+    positions = {value: position for position, value in enumerate(sorted({*values.values()}))}
     made = [[name[group] for group in groups] for groups, name in _levels(rule, column)]
     height = len(made) + 1
     levels = {
-        label: frozenset(level for level, names in enumerate([leaves, *made]) if names[places[value]] == label)
+        label: frozenset(level for level, names in enumerate([leaves, *made]) if names[positions[value]] == label)
         for label, value in values.items()
     }
     return LabelLevels(height=height, levels=levels | {TOP: frozenset({height})})
@@ -126,7 +126,7 @@ def _place(bound: float | dt.date) -> float:
 def _column(attribute: Attribute, places: list[float]) -> RuledColumn:
     """Return ascending numbers, or days since 1970, as a rule reads them."""
     if attribute.kind is Kind.DATE:
-        values = pa.array([int(place) for place in places], pa.int32()).cast(pa.date32())
+        values = pa.array([int(position) for position in places], pa.int32()).cast(pa.date32())
     else:
         values = pa.array(places, pa.float64())
     return RuledColumn(

@@ -85,7 +85,7 @@ def _distance(common: ArrayLike, union: ArrayLike) -> Floats:
 def _chains(hierarchy: Hierarchy) -> tuple[Integers, tuple[str | None, ...]]:
     """Return the concept of every leaf at each level, and the labels of the concepts in alphabetical order."""
     labels = sorted({label for level in hierarchy.labels for label in level}, key=lambda label: (label is None, label))
-    number = {label: place for place, label in enumerate(labels)}
+    number = {label: position for position, label in enumerate(labels)}
     chains = np.array(
         [
             np.array([number[label] for label in names], dtype=np.int64)[codes]
@@ -95,7 +95,7 @@ def _chains(hierarchy: Hierarchy) -> tuple[Integers, tuple[str | None, ...]]:
     root = number[hierarchy.labels[-1][0]]
     chains[np.maximum.accumulate(chains == root, axis=0)] = root
     used = np.union1d(chains, root)
-    return np.searchsorted(used, chains), tuple(labels[place] for place in used)
+    return np.searchsorted(used, chains), tuple(labels[position] for position in used)
 
 
 def _chain_sizes(chains: Integers) -> Integers:

@@ -213,9 +213,9 @@ def exchange_numpy(points: Floats, labels: Codes, centroids: Floats, neighbours:
         chosen = int(change.argmin())
         if not change[chosen] < 0.0:
             continue
-        partner, place = int(members[at[chosen]]), int(at[chosen])
+        partner, position = int(members[at[chosen]]), int(at[chosen])
         mine = starts[a] + int(np.flatnonzero(members[starts[a] : starts[a + 1]] == x)[0])
-        members[mine], members[place] = partner, x
+        members[mine], members[position] = partner, x
         result[x], result[partner] = b[chosen], a
         difference = points[partner] - points[x]
         means[a] += difference / sizes[a]

@@ -38,8 +38,8 @@ def unique_sets(codes: Codes, largest: int | None = None) -> UniqueSets:
     data = np.asfortranarray(codes[:, order], dtype=np.int32)
     rows, found = (unique_sets_numpy if library() is None else unique_sets_native)(data, most)
     sets = np.zeros_like(found)
-    for place, column in enumerate(order.tolist()):
-        sets |= (found >> np.uint64(place) & np.uint64(1)) << np.uint64(column)
+    for position, column in enumerate(order.tolist()):
+        sets |= (found >> np.uint64(position) & np.uint64(1)) << np.uint64(column)
     by = np.lexsort((rows, sets))
     return UniqueSets(rows[by], sets[by])
 
@@ -70,8 +70,8 @@ def unique_sets_numpy(codes: Codes, largest: int) -> UniqueSets:
             if not smaller & ~chosen:
                 candidate[earlier] = False
         left = np.flatnonzero(candidate)
-        _, places, counts = np.unique(codes[left][:, held], axis=0, return_inverse=True, return_counts=True)
-        alone = left[counts[places.ravel()] == 1] if len(left) else left
+        _, positions, counts = np.unique(codes[left][:, held], axis=0, return_inverse=True, return_counts=True)
+        alone = left[counts[positions.ravel()] == 1] if len(left) else left
         if len(alone):
             seen[chosen] = alone
             rows.append(alone)

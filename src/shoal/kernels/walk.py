@@ -225,9 +225,9 @@ def weigh_trees_numpy(start: Start, regions: LargeRegions, stops: Integers, unit
             step = int(node // volume % size)
             if step:
                 below = slice(*offsets[node - volume : node - volume + 2])
-                places = np.searchsorted(keys[inside], _map_codes(axis, step - 1, keys[below])[1])
+                positions = np.searchsorted(keys[inside], _map_codes(axis, step - 1, keys[below])[1])
                 option = np.zeros(inside.stop - inside.start, dtype=np.int64)
-                np.add.at(option, places, weights[below])
+                np.add.at(option, positions, weights[below])
                 options.append(option)
         if options:
             weights[inside] = _log_mean(stops[inside], np.array(options), unit)

@@ -139,5 +139,5 @@ def _correlation(old: Floats, new: Floats) -> float:
 
 def _ranks(numbers: Floats) -> Floats:
     """Return the ranks of numbers from 1, ties by their mean rank."""
-    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places], dtype=np.float64)
+    _, positions, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[positions], dtype=np.float64)

@@ -181,8 +181,8 @@ class WeightedChoice:
         # an end at 2^64 does not fit into the words: what may lie beyond it is settled one by one
         before = upper[np.maximum(parts - 1, 0)]
         open_still = (parts > 0) & ((before > drawn) | (before == _LAST))
-        for place in np.flatnonzero(open_still).tolist():
-            parts[place] = self._settled(int(drawn[place]), source)
+        for position in np.flatnonzero(open_still).tolist():
+            parts[position] = self._settled(int(drawn[position]), source)
         return parts
 
     def _settled(self, u: int, source: RandomSource) -> int:
@@ -246,8 +246,8 @@ def geometrics(x: Number, size: int, *, source: RandomSource = SYSTEM) -> Intege
         exact, unit = exact * DIGIT, unit * DIGIT
     table, last = _table(exact)
     drawn = table.draw_all(size, source=source)
-    for place in np.flatnonzero(drawn == last).tolist():
-        drawn[place] += geometric(exact, source=source)
+    for position in np.flatnonzero(drawn == last).tolist():
+        drawn[position] += geometric(exact, source=source)
     return draws + unit * drawn
 
 
@@ -263,12 +263,12 @@ def discrete_laplaces(scale: Number, size: int, *, source: RandomSource = SYSTEM
     """
     x = 1 / positive(scale, "scale", "discrete_laplaces")
     draws = np.zeros(size, dtype=np.int64)
-    places = np.arange(size)
-    while len(places):
-        magnitudes = geometrics(x, len(places), source=source)
-        negative = source.uint8(len(places)) < 128
-        draws[places] = np.where(negative, -magnitudes, magnitudes)
-        places = places[negative & (magnitudes == 0)]
+    positions = np.arange(size)
+    while len(positions):
+        magnitudes = geometrics(x, len(positions), source=source)
+        negative = source.uint8(len(positions)) < 128
+        draws[positions] = np.where(negative, -magnitudes, magnitudes)
+        positions = positions[negative & (magnitudes == 0)]
     return draws
 
 

@@ -246,11 +246,11 @@ def discrete_gaussians(variance: Number, size: int, *, source: RandomSource = SY
     exact = positive(variance, "variance", "discrete_gaussians")
     scale = math.isqrt(math.floor(exact)) + 1
     draws = np.zeros(size, dtype=np.int64)
-    places = np.arange(size)
-    while len(places):
-        drawn = discrete_laplaces(scale, len(places), source=source)
-        draws[places] = drawn
-        places = places[~_heads(drawn, exact, scale, source)]
+    positions = np.arange(size)
+    while len(positions):
+        drawn = discrete_laplaces(scale, len(positions), source=source)
+        draws[positions] = drawn
+        positions = positions[~_heads(drawn, exact, scale, source)]
     return draws
 
 
@@ -260,9 +260,9 @@ def _heads(drawn: Integers, variance: Fraction, scale: int, source: RandomSource
     biases = np.exp(-((np.abs(drawn) - float(variance / scale)) ** 2) / (2 * float(variance)))
     gaps = bits.astype(np.float64) * 2.0**-64 - biases
     heads = gaps < 0
-    for place in np.flatnonzero(np.abs(gaps) < _SURE).tolist():
-        exponent = (abs(int(drawn[place])) - variance / scale) ** 2 / (2 * variance)
-        heads[place] = below_real(int(bits[place]), 64, _bias(exponent), source=source)
+    for position in np.flatnonzero(np.abs(gaps) < _SURE).tolist():
+        exponent = (abs(int(drawn[position])) - variance / scale) ** 2 / (2 * variance)
+        heads[position] = below_real(int(bits[position]), 64, _bias(exponent), source=source)
     return heads
 
 

@@ -141,8 +141,8 @@ def _list_shares(shares: Mapping[str, float]) -> str:
     """Return columns with the share of the records, the largest first; those without room are counted."""
     ordered = sorted(shares.items(), key=lambda entry: -entry[1])
     texts = [
-        f"`{name}` in {share(part)} of the records" if not place else f"`{name}` in {share(part)}"
-        for place, (name, part) in enumerate(ordered[:_NAMED])
+        f"`{name}` in {share(part)} of the records" if not position else f"`{name}` in {share(part)}"
+        for position, (name, part) in enumerate(ordered[:_NAMED])
     ]
     more = ordered[_NAMED:]
     return ", ".join([*texts, *([f"and {len(more):,} more from {share(more[0][1])} down"] if more else [])])

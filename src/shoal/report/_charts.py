@@ -294,9 +294,12 @@ def _histogram(
 ) -> Chart:
     """Draw the distribution of a column with an order upright: before and after on one axis, gaps where nothing is."""
     top = top or max(max(bar.released, bar.original or 0) for bar in shown) or 1
-    places = [bar.place if bar.place is not None else number for number, bar in enumerate(shown)]
-    step = _WIDTH / (max(places) + 1 - places[0])
-    bars = [_upright(bar, (place - places[0]) * step, step, top) for bar, place in zip(shown, places, strict=True)]
+    positions = [bar.place if bar.place is not None else number for number, bar in enumerate(shown)]
+    step = _WIDTH / (max(positions) + 1 - positions[0])
+    bars = [
+        _upright(bar, (position - positions[0]) * step, step, top)
+        for bar, position in zip(shown, positions, strict=True)
+    ]
     header, rows = _as_table("value", shown)
     return Chart(
         name=f"{'inside' if title else 'column'}:{column.name}",
@@ -350,8 +353,8 @@ def cross_chart(found: CrossTable) -> Chart:
     tall = min(_CELL, max(8, 440 // max(len(found.rows), 1)))
     height = tall * len(found.rows)
     panels = [
-        _panel(found, table, title, _ROWS + place * (_SIDE + 30), tall, most)
-        for place, (title, table) in enumerate((("before", found.original), ("after", found.released)))
+        _panel(found, table, title, _ROWS + position * (_SIDE + 30), tall, most)
+        for position, (title, table) in enumerate((("before", found.original), ("after", found.released)))
     ]
     names = [
         element("text", _fitting(name, _ROWS - 8), x=_ROWS - 6, y=20 + tall * row + tall / 2 + 4, text_anchor="end")

@@ -69,11 +69,11 @@ def _histogram(found: NumberSpread, records: int) -> list[Bar]:
     most = found.reaching(_MOST, extent)
     step = _round_step(most / _COMMON - extent.least / _COMMON, whole=extent.whole)
     held = found.count_bins(step, most)
-    ends = [place * step for place in range(min(held), max(held) + 1)]
+    ends = [position * step for position in range(min(held), max(held) + 1)]
     labels = [_between(low, low + step, whole=extent.whole) for low in ends]
     if extent.greatest >= ends[-1] + step:
         labels[-1] = f"{_end(ends[-1])} or more"
-    counts = [held.get(place, 0) for place in range(min(held), max(held) + 1)]
+    counts = [held.get(position, 0) for position in range(min(held), max(held) + 1)]
     bars = [_bar(label, count, records) for label, count in zip(labels, counts, strict=True)]
     return [*bars, _bar("not finite", extent.aside, records, kind="rest")] if extent.aside else bars
 

@@ -194,12 +194,12 @@ def _condition(axis: ColumnAxis, low: int, high: int) -> tuple[int, int]:
     if axis.places is None or low < axis.leaves or not np.isfinite(axis.places[low]):
         return low, high
     known = np.flatnonzero(np.isfinite(axis.places[: axis.leaves]))
-    places = axis.places[known]
-    if np.any(np.diff(places) < 0) or np.any(np.diff(known) != 1):  # then no range of leaves says "at least"
+    positions = axis.places[known]
+    if np.any(np.diff(positions) < 0) or np.any(np.diff(known) != 1):  # then no range of leaves says "at least"
         return low, high
-    below = int(np.searchsorted(places, axis.places[low]))
+    below = int(np.searchsorted(positions, axis.places[low]))
     first = int(known[0])
-    return (first + below, first + len(known) - 1) if below >= len(places) / 2 else (first, first + below - 1)
+    return (first + below, first + len(known) - 1) if below >= len(positions) / 2 else (first, first + below - 1)
 
 
 def linkability(pair: Pair, *, targets: int = 300, splits: int = 3, seed: int = 0) -> Attack | None:
@@ -373,10 +373,10 @@ class _Values:
 
 def _width(pair: Pair, column: int) -> float:
     """Return the distance of the 5 % and the 95 % quantile of an ordered column of the table; 0 of any other."""
-    places = pair.axes[column].places
-    if places is None:
+    positions = pair.axes[column].places
+    if positions is None:
         return 0.0
-    values = places[pair.original.low[:, column]]
+    values = positions[pair.original.low[:, column]]
     known = np.isfinite(values)
     order = np.argsort(values[known], kind="stable")
     reached = np.cumsum(pair.original.counts[known][order])

@@ -48,8 +48,8 @@ class ColumnAxis:
     @classmethod
     def of(cls, attribute: Attribute, leaves: Labels, hierarchy: Hierarchy | None = None) -> ColumnAxis:
         """Return the axis of an original column: its values in the order of its leaves, the missing one last."""
-        places = _places(attribute, leaves)
-        return cls(attribute=attribute, labels=leaves, leaves=len(leaves), places=places, hierarchy=hierarchy)
+        positions = _places(attribute, leaves)
+        return cls(attribute=attribute, labels=leaves, leaves=len(leaves), places=positions, hierarchy=hierarchy)
 
     def __repr__(self) -> str:
         # labels are values of the data
@@ -139,7 +139,7 @@ class _LabelReader:
         self.others: list[tuple[str, float]] = []
         self.tight: set[tuple[int, int]] = set()
         self._leaf_of = {leaf: code for code, leaf in enumerate(leaves)}
-        self._leaf_at = {} if places is None else {place: code for code, place in enumerate(places.tolist())}
+        self._leaf_at = {} if places is None else {position: code for code, position in enumerate(places.tolist())}
 
     def read(self, label: str) -> tuple[int, int]:
         """Return the first and the last leaf that a value covers; its own position, twice, where it covers none."""
@@ -160,7 +160,7 @@ class _LabelReader:
         return replace(
             axis,
             labels=(*self.leaves, *(label for label, _ in self.others)),
-            places=None if self.places is None else np.append(self.places, [place for _, place in self.others]),
+            places=None if self.places is None else np.append(self.places, [position for _, position in self.others]),
             tight=frozenset(self.tight),
         )
 

@@ -62,16 +62,16 @@ def extreme_values(pair: Pair) -> tuple[ExtremeValue, ...]:
 def _extreme(pair: Pair, column: int, *, largest: bool) -> ExtremeValue:
     axis = pair.axes[column]
     assert axis.places is not None  # noqa: S101 - asked for ordered columns only
-    places = axis.places[pair.original.low[:, column]]
-    known = np.isfinite(places)
-    extreme = (places[known].max(initial=-np.inf) if largest else places[known].min(initial=np.inf)).item()
+    positions = axis.places[pair.original.low[:, column]]
+    known = np.isfinite(positions)
+    extreme = (positions[known].max(initial=-np.inf) if largest else positions[known].min(initial=np.inf)).item()
     low, high = pair.released.low[:, column], pair.released.high[:, column]
     end = high if largest else low
     shown = (axis.places[end] == extreme) & ((low == high) | _tight(axis, low, high))
     return ExtremeValue(
         column=axis.name,
         end="largest" if largest else "smallest",
-        people=int(pair.original.counts[places == extreme].sum()),
+        people=int(pair.original.counts[positions == extreme].sum()),
         exposed=bool(shown.any()),
         crowd=int(pair.released.counts[shown].sum()),
     )

@@ -239,7 +239,7 @@ def _gaps(axis: ColumnAxis, boxes: Boxes, column: int, values: Codes) -> Floats:
         return outside.astype(np.float64)
     width = np.nanmax(axis.places) - np.nanmin(axis.places) if np.isfinite(axis.places).any() else 0.0
     start, end = np.fmin(axis.places[low], axis.places[high]), np.fmax(axis.places[low], axis.places[high])
-    place = axis.places[values][:, None]
-    gap = np.maximum(np.maximum(start - place, place - end), 0.0) / (width or 1.0)
+    position = axis.places[values][:, None]
+    gap = np.maximum(np.maximum(start - position, position - end), 0.0) / (width or 1.0)
     # a missing value is as far as can be from any other
     return np.where(outside, np.nan_to_num(gap, nan=1.0), 0.0)

@@ -193,9 +193,9 @@ def individual_risk(sizes: npt.ArrayLike, people: npt.ArrayLike, *, approximate:
         return _approximation(f, p)
     result = np.where(p == 1, 1 / f, _expansion(f, p))
     small = (f <= _LARGE) & (p < 1)
-    pairs, places = np.unique(np.stack([f[small], p[small]], axis=1), axis=0, return_inverse=True)
+    pairs, positions = np.unique(np.stack([f[small], p[small]], axis=1), axis=0, return_inverse=True)
     parts = [_integral(part[:, 0], part[:, 1]) for part in np.array_split(pairs, len(pairs) // _AT_ONCE + 1)]
-    result[small] = np.concatenate(parts)[places.ravel()]
+    result[small] = np.concatenate(parts)[positions.ravel()]
     return result
 
 

@@ -118,19 +118,19 @@ class _Compared:
         position = {label: row for row, label in enumerate(labels)}
         rows, masked_rows = (np.array([position[label] for label in column]) for column in (mine, theirs))
         covered = cover(axis, labels)
-        places = covered.axis.places
-        if places is not None and np.isfinite(places).all():
-            middle = (places[covered.low] + places[covered.high]) / 2
+        positions = covered.axis.places
+        if positions is not None and np.isfinite(positions).all():
+            middle = (positions[covered.low] + positions[covered.high]) / 2
             return cls(original=middle[rows], masked=middle[masked_rows], width=_width(covered.axis))
         return cls(original=rows, masked=masked_rows, distances=_semantic(covered.axis, covered.low, covered.high))
 
 
 def _width(axis: ColumnAxis) -> float:
-    domain, places = axis.attribute.domain, axis.places
-    assert places is not None  # noqa: S101 - asked for ordered columns only
+    domain, positions = axis.attribute.domain, axis.places
+    assert positions is not None  # noqa: S101 - asked for ordered columns only
     if domain is not None and domain.is_bounded and isinstance(domain.minimum, int | float):
         return float(domain.maximum - domain.minimum)  # type: ignore[operator]
-    return float(places.max() - places.min())
+    return float(positions.max() - positions.min())
 
 
 def _semantic(axis: ColumnAxis, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32]) -> Floats:

@@ -140,8 +140,8 @@ def survey_risk_of(data: Sample, weight: str, strata: tuple[str, ...] = ()) -> S
 def fractions(data: Sample, strata: tuple[str, ...]) -> Floats:
     """Return the share of the population of each record's stratum that is in the table."""
     assert data.weights is not None  # noqa: S101 - asked for where there are weights
-    places = [data.keys.index(name) for name in strata]
-    labels = tables.group(data.codes[:, places] + 1)[0] if places else np.zeros(len(data), dtype=np.int64)
+    positions = [data.keys.index(name) for name in strata]
+    labels = tables.group(data.codes[:, positions] + 1)[0] if positions else np.zeros(len(data), dtype=np.int64)
     return np.minimum(np.bincount(labels) / np.bincount(labels, weights=data.weights), 1.0)[labels]
 
 

@@ -138,11 +138,11 @@ def many(read: Reader[T]) -> Reader[tuple[T, ...]]:
         if not isinstance(value, list | tuple):
             raise Unlike("a list")
         values, wrong = [], {}
-        for place, item in enumerate(value, start=1):
+        for position, item in enumerate(value, start=1):
             try:
                 values.append(read(item))
             except Unlike as error:
-                wrong[place] = next(iter(error.items.values()), error.expected)
+                wrong[position] = next(iter(error.items.values()), error.expected)
         if wrong:
             raise Unlike("a list", wrong)
         return tuple(values)

@@ -89,9 +89,9 @@ class RuledColumn:
         """Return the bounds of a column of numbers or days: declared, else the smallest and largest value."""
         low, high = (None, None) if self.domain is None else (self.domain.minimum, self.domain.maximum)
         if low is None or high is None:
-            places = self.numbers if self.kind is Kind.NUMERIC else self.days.astype(np.int64).astype(np.float64)
-            low = float(places.min(initial=np.inf)) if low is None else low
-            high = float(places.max(initial=-np.inf)) if high is None else high
+            positions = self.numbers if self.kind is Kind.NUMERIC else self.days.astype(np.int64).astype(np.float64)
+            low = float(positions.min(initial=np.inf)) if low is None else low
+            high = float(positions.max(initial=-np.inf)) if high is None else high
         return place_of(low), place_of(high)
 
 

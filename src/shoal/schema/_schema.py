@@ -319,12 +319,12 @@ class Schema:
     def _check_impossible(self, problems: Problems) -> None:
         from shoal.schema.filters import parse
 
-        for place, rule in enumerate(self.impossible, start=1):
+        for position, rule in enumerate(self.impossible, start=1):
             try:
                 if parse(rule, self, derived=True) is None:
-                    problems.add(f"item {place} of `impossible` is empty")
+                    problems.add(f"item {position} of `impossible` is empty")
             except FilterError as error:
-                problems.add(f"item {place} of `impossible`: {error.problems[0]}")
+                problems.add(f"item {position} of `impossible`: {error.problems[0]}")
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)

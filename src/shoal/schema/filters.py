@@ -85,20 +85,20 @@ def normal(text: str | None) -> str:
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens, place = [], 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    tokens, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            if not text[place:].strip():
+            if not text[position:].strip():
                 break
             raise FilterError(
-                f"the filter cannot be read at character {place + 1}.", hint="see `shoal vault ask --help`"
+                f"the filter cannot be read at character {position + 1}.", hint="see `shoal vault ask --help`"
             )
         kind, token = match.lastgroup, match[match.lastgroup]
         if kind == "name" and token.lower() in _WORDS:
             kind, token = "word", token.lower()
         tokens.append(_Token(kind, token, match.start(kind if kind != "word" else "name") + 1))
-        place = match.end()
+        position = match.end()
     return [*tokens, _Token("end", "", len(text) + 1)]
 
 
@@ -246,8 +246,13 @@ class _ColumnReader:
             raise FilterError(
                 f"column `{name}` has no order; compare it with `=`, `!=` or `in` (at character {token.place})."
             )
-        place = known.index(value)
-        chosen = {"<": known[:place], "<=": known[: place + 1], ">": known[place + 1 :], ">=": known[place:]}
+        position = known.index(value)
+        chosen = {
+            "<": known[:position],
+            "<=": known[: position + 1],
+            ">": known[position + 1 :],
+            ">=": known[position:],
+        }
         return frozenset(chosen[sign])
 
 

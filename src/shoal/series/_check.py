@@ -66,11 +66,11 @@ def _frozen(folder: SeriesFolder) -> Decision:
     for entry in folder.entries[1:]:
         now, before = folder.rows(entry.number), _visible(folder.rows(entry.number - 1))
         frozen = now.filter(pc.equal(now[STATE], int(State.FROZEN)))
-        places = pc.index_in(frozen[KEY], value_set=before[KEY].combine_chunks())
-        if places.null_count:
+        positions = pc.index_in(frozen[KEY], value_set=before[KEY].combine_chunks())
+        if positions.null_count:
             return False, f"release {entry.number} has a frozen row of somebody without a row in the release before"
         common = [name for name in now.column_names if name.startswith(VALUE) and name in before.column_names]
-        old = before.take(places)
+        old = before.take(positions)
         if any(frozen[name].to_pylist() != old[name].cast(frozen[name].type).to_pylist() for name in common):
             return False, f"a frozen row of release {entry.number} is not that of the release before"
         number += len(frozen)
@@ -113,12 +113,12 @@ def _sequences(folder: SeriesFolder) -> tuple[pa.Array, Integers]:
     """Return everybody who was ever shown, and one number for every sequence of states."""
     sequences: dict[bytes, list[int]] = {}
     absent = -1 - int(State.ABSENT)
-    for place, entry in enumerate(folder.entries):
+    for position, entry in enumerate(folder.entries):
         rows = folder.rows(entry.number)
         known = [name for name, role in entry.roles.items() if Role(role).known_elsewhere]
         codes = _class_numbers(rows, [VALUE + name for name in known])
         for key, state, code in zip(rows[KEY].to_pylist(), rows[STATE].to_pylist(), codes, strict=True):
-            sequence = sequences.setdefault(key, [absent] * place)
+            sequence = sequences.setdefault(key, [absent] * position)
             sequence.append(code if state == State.SHOWN else -1 - state)
     if any(len(sequence) != len(folder.entries) for sequence in sequences.values()):
         raise ShoalError("a release of the series folder lacks people of earlier ones")

@@ -95,10 +95,10 @@ class Continuation:
                         "cannot be compared.",
                         hint="give it the kind that it had",
                     )
-                places = pc.index_in(keys, value_set=rows[KEY].combine_chunks())
+                positions = pc.index_in(keys, value_set=rows[KEY].combine_chunks())
                 visible = pc.not_equal(rows[STATE], int(State.ABSENT)).combine_chunks()
                 texts = pc.fill_null(rows[VALUE + name].cast(pa.string()), "").combine_chunks()
-                shown.append(pc.if_else(visible.take(places), texts.take(places), pa.scalar(None, pa.string())))
+                shown.append(pc.if_else(visible.take(positions), texts.take(positions), pa.scalar(None, pa.string())))
         return shown
 
     def record(self, release: Path) -> None:
@@ -168,8 +168,8 @@ def entry_of(
 
 def places_of(keys: pa.Array, among: pa.Array) -> Integers:
     """Return where keys are among others; -1 where they are not."""
-    places = pc.index_in(keys, value_set=among).fill_null(-1)
-    return np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
+    positions = pc.index_in(keys, value_set=among).fill_null(-1)
+    return np.asarray(positions.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def numbers_of(rows: pa.Table, name: str) -> Counts:

@@ -44,8 +44,8 @@ def ends_of(
         return None
     labels = pa.array(list(extents), pa.string())
     low, high = ([extent[end] for extent in extents.values()] for end in (0, 1))
-    place = pc.index_in(column.combine_chunks().cast(pa.string()), value_set=labels)
-    return tuple(pa.chunked_array([_convert_ends(ends, kind).take(place)]) for ends in (low, high))
+    position = pc.index_in(column.combine_chunks().cast(pa.string()), value_set=labels)
+    return tuple(pa.chunked_array([_convert_ends(ends, kind).take(position)]) for ends in (low, high))
 
 
 def _convert_ends(ends: Sequence[float], kind: Kind) -> pa.Array:
@@ -78,7 +78,7 @@ def _places(attribute: Attribute, schema: Schema) -> dict[str, Extent]:
         hierarchy = build(attribute, pa.array([str(value) for value in values], pa.string()), folder=schema.folder)
     except InputError:
         return {}
-    rank = {str(value): float(place) for place, value in enumerate(values)}
+    rank = {str(value): float(position) for position, value in enumerate(values)}
     leaves = [rank.get(str(leaf), math.nan) for leaf in hierarchy.labels[0]]
     extents = {f"[{one}, {other}]": (a, b) for one, a in rank.items() for other, b in rank.items() if a < b}
     for level, labels in enumerate(hierarchy.labels):

@@ -125,20 +125,20 @@ class Blocks:
         ones are added. ``codes`` are the codes of every combination, a column for each of ``attributes``.
         """
         old, counts = combinations
-        places = [self._secret(name) for name in names]
-        places += [f"s{len(self.sensitive) + j}" for j in range(len(attributes) - len(names))]
+        positions = [self._secret(name) for name in names]
+        positions += [f"s{len(self.sensitive) + j}" for j in range(len(attributes) - len(names))]
         known = {f"is{j}": pa.array(column) for j, column in enumerate(old.T)}
         known |= {f"becomes{j}": pa.array(column.astype(np.int32)) for j, column in enumerate(codes.T)}
         with quiet(self.table.source.name):
             rows = self.table.engine.stage(pa.table(known))
-            same = [self.numbers[place] == rows[f"is{j}"] for j, place in enumerate(places[: len(names)])]
+            same = [self.numbers[position] == rows[f"is{j}"] for j, position in enumerate(positions[: len(names)])]
             joined = self.numbers.inner_join(rows, same)
-            new = {place: joined[f"becomes{j}"] for j, place in enumerate(places)}
+            new = {position: joined[f"becomes{j}"] for j, position in enumerate(positions)}
             kept = {name: joined[name] for name in self.numbers.columns if name not in new}
             stored = self.table.engine.keep(joined.select(**kept, **new))
         columns = {f"s{j}": each for j, each in enumerate(zip(self.sensitive, self.totals, strict=True))}
-        for place, attribute, column in zip(places, attributes, codes.T, strict=True):
-            columns[place] = attribute, count_places(column, counts, attribute.size)
+        for position, attribute, column in zip(positions, attributes, codes.T, strict=True):
+            columns[position] = attribute, count_places(column, counts, attribute.size)
         secrets, totals = zip(*columns.values(), strict=True)
         return replace(
             self, numbers=stored, sensitive=secrets, totals=totals, relabelled=tuple(attributes[: len(names)])
@@ -269,8 +269,8 @@ class DraftedBlocks:
         the draft.
         """
         coordinates = [*(self.rows[f"q{i}"] for i in range(self.axes)), hash_numbers(self.rows["cluster"], 1)]
-        place = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
-        placed = self.rows.mutate(gathered=place.cast("int32"))
+        position = (self.rows["width"] > width).ifelse(-1, _block_of(coordinates, block))
+        placed = self.rows.mutate(gathered=position.cast("int32"))
         rows = self.blocks._apply(placed, "gathered", function, _task_columns(columns))
         return ClusteredBlocks(blocks=self.blocks, rows=rows, keys=tuple(keys))
 
@@ -327,9 +327,9 @@ class ClusteredBlocks:
         """Return rows with the labels of attributes that are released by them, and what these columns are called."""
         labels: dict[str, str] = {}
         for attribute in self.blocks.relabelled:
-            code, place = rows[self.blocks._secret(attribute.name)], f"label{len(labels)}"
+            code, position = rows[self.blocks._secret(attribute.name)], f"label{len(labels)}"
             label = self.blocks.table.engine.look_labels_up(code, pa.array(attribute.labels, pa.string()))
-            rows, labels[attribute.name] = rows.mutate(**{place: label}), place
+            rows, labels[attribute.name] = rows.mutate(**{position: label}), position
         return rows, labels
 
     def release_exchanged(self, names: Sequence[str], moved: Sequence[str], *, key: bytes | None) -> Table:
@@ -396,9 +396,9 @@ def in_blocks(
         totals.append(count_places(codes, columns[name].counts, size))
         looked[f"s{j}"] = pa.table({"value": columns[name].values, "leaf": codes})
     with quiet(table.source.name):
-        for place, rows in looked.items():
-            joined = look_up(table, chosen, place, rows)
-            chosen = joined.select(**{name: joined["leaf" if name == place else name] for name in chosen.columns})
+        for position, rows in looked.items():
+            joined = look_up(table, chosen, position, rows)
+            chosen = joined.select(**{name: joined["leaf" if name == position else name] for name in chosen.columns})
         # every later step reads the leaves, and need not look them up again
         stored = table.engine.keep(chosen) if looked else chosen
     return Blocks(

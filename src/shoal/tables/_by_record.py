@@ -98,9 +98,9 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
     columns = [column_of(name, rows[f"c{i}"], ones) for i, name in enumerate((*names, *sensitive))]
     hierarchies = column_hierarchies(schema, columns[: len(names)])
     attributes, coded = sensitive_codes(schema, columns[len(names) :])
-    places = np.empty((len(rows), len(names)), dtype=np.int64, order="F")
+    positions = np.empty((len(rows), len(names)), dtype=np.int64, order="F")
     for j, column in enumerate(columns[: len(names)]):
-        places[:, j] = column.indices
+        positions[:, j] = column.indices
     confidential = np.empty((len(rows), len(attributes)), dtype=np.int32, order="F")
     for j, (codes, _) in enumerate(coded):
         confidential[:, j] = codes
@@ -112,7 +112,7 @@ def encode_records(table: Table, *, sensitive: Sequence[str], by: Sequence[str] 
             Dictionary(name=column.name, values=column.values, codes=leaf_codes(hierarchy, column.values))
             for column, hierarchy in zip(columns, hierarchies, strict=False)
         ),
-        places=places,
+        places=positions,
         sensitive=attributes,
         sensitive_codes=confidential,
         **{f"{role}s": column_of(role, rows[role], ones).indices.astype(np.int64) for role in keys},

@@ -62,10 +62,10 @@ def _tuple_column(name: str, values: pa.ChunkedArray, counts: Counts) -> TupleCo
         parts = [part.cast(pa.large_string()) for part in parts]
     every = pa.concat_arrays(parts)
     distinct = pc.unique(every)
-    places = pc.index_in(every, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int32)
+    positions = pc.index_in(every, value_set=distinct).to_numpy(zero_copy_only=False).astype(np.int32)
     indices, start = np.empty(len(values), dtype=np.int32), 0
     for chunk in values.chunks:
-        own, places = places[: len(chunk.dictionary)], places[len(chunk.dictionary) :]
+        own, positions = positions[: len(chunk.dictionary)], positions[len(chunk.dictionary) :]
         indices[start : start + len(chunk)] = own[chunk.indices.to_numpy()]
         start += len(chunk)
     records = count_places(indices, counts, len(distinct))
@@ -139,9 +139,9 @@ def merge_tuples(columns: list[tuple[Codes, int]], counts: Counts) -> tuple[Code
     merged = np.empty((len(starts), len(columns)), dtype=np.int32, order="F")
     for number, (codes, _) in enumerate(columns):
         merged[:, number] = codes[order[starts]]
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.cumsum(new) - 1
-    return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0], places
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[order] = np.cumsum(new) - 1
+    return merged, np.add.reduceat(counts[order], starts) if len(starts) else counts[:0], positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

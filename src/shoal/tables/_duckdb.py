@@ -220,16 +220,16 @@ class DuckDBEngine:
         """
         known, beside = values.drop_null(), numbers.filter(values.is_valid())
         if len(known) and pa.types.is_string(values.type) and len(values) <= _FEW:
-            place, listed = f"list_position({_listed(known)}, v)", beside
+            position, listed = f"list_position({_listed(known)}, v)", beside
         elif len(known) and pa.types.is_integer(values.type):
             first, last = (int(end.as_py()) for end in pc.min_max(known).values())
             if last - first > _WIDE or last >= 1 << 63:
                 return None
-            place = f"CASE WHEN v BETWEEN {first} AND {last} THEN v::BIGINT - ({first}) + 1 END"
+            position = f"CASE WHEN v BETWEEN {first} AND {last} THEN v::BIGINT - ({first}) + 1 END"
             listed = beside.take(pc.index_in(pa.array(range(first, last + 1), known.type), value_set=known))
         else:
             return None
-        translated = f"list_extract({_listed(listed)}::BIGINT[], {place})"
+        translated = f"list_extract({_listed(listed)}::BIGINT[], {position})"
         if values.null_count:
             missing = numbers.filter(values.is_null())[0].as_py()
             translated = f"CASE WHEN v IS NULL THEN {'NULL' if missing is None else missing} ELSE {translated} END"

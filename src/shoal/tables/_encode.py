@@ -87,8 +87,8 @@ def encode(
     hierarchies = column_hierarchies(schema, columns[: len(names)], () if known is None else known.columns)
     leaves = [leaves_of(column, hierarchy) for column, hierarchy in zip(columns, hierarchies, strict=False)]
     attributes, secrets = sensitive_codes(schema, columns[len(names) :])
-    codes, counts, places = merge_tuples([*leaves, *secrets], ours.counts)
-    holders, persons = ours.holders([*leaves, *secrets], (codes, counts, places))
+    codes, counts, positions = merge_tuples([*leaves, *secrets], ours.counts)
+    holders, persons = ours.holders([*leaves, *secrets], (codes, counts, positions))
     frequencies = Frequencies(
         hierarchies=hierarchies,
         codes=codes[:, : len(names)],
@@ -140,7 +140,7 @@ class _CountedTuples:
         """
         if not self.whose:
             return None, None
-        rows, counts, places = merged
+        rows, counts, positions = merged
         if not self.keys:
             packing = Packing.of([size for _, size in coded])
             codes = [by_value(column, own) for column, (own, _) in zip(self.columns, coded, strict=True)]
@@ -153,7 +153,7 @@ class _CountedTuples:
             return profiles.holders, profiles
         key, *homes = self.keys
         persons = key.indices.astype(np.int64)
-        holders = Holders.of(places, persons, self.counts, len(key.values))
+        holders = Holders.of(positions, persons, self.counts, len(key.values))
         for home in homes:
             holders = holders.living(persons, home.indices.astype(np.int64))
         return holders, PersonKeys(column=key.name, keys=key.values)
@@ -198,9 +198,9 @@ def with_population(
     )
     residents = None
     if whose is not None:
-        places = np.zeros(len(every), dtype=np.int64)
-        places[kept] = np.arange(len(kept))
-        gathered = Holders.of(places[owner[ours:][whose.tuples]], whose.persons, whose.counts, whose.number)
+        positions = np.zeros(len(every), dtype=np.int64)
+        positions[kept] = np.arange(len(kept))
+        gathered = Holders.of(positions[owner[ours:][whose.tuples]], whose.persons, whose.counts, whose.number)
         residents = replace(gathered, times=whose.times)
     return replace(
         frequencies,
@@ -276,8 +276,8 @@ class _Tuples:
     ) -> _Tuples:
         """Let the engine count the tuples, given the code of every distinct value."""
         packing, secrets = Packing.of([hierarchy.size for hierarchy in hierarchies]), Packing.of(sizes)
-        places = [(packing, j) for j in range(len(hierarchies))] + [(secrets, j) for j in range(len(sizes))]
-        own = [layout.part(j, each) for (layout, j), each in zip(places, codes, strict=True)]
+        positions = [(packing, j) for j in range(len(hierarchies))] + [(secrets, j) for j in range(len(sizes))]
+        own = [layout.part(j, each) for (layout, j), each in zip(positions, codes, strict=True)]
         records = with_parts(table, columns, own)
         parts = [records[f"{OURS}part{i}"] for i in range(len(columns))]
         words = {f"word{i}": word for i, word in enumerate(packing.add_to_words(parts[: len(hierarchies)]))}

@@ -186,8 +186,8 @@ class Value:
 
     def bucket(self, edges: Sequence[float]) -> Value:
         """Return in which [edge, next edge) a number lies; null outside of them all."""
-        places = pairwise(edges)
-        return cases(*(((self >= low) & (self < high), place) for place, (low, high) in enumerate(places)))
+        positions = pairwise(edges)
+        return cases(*(((self >= low) & (self < high), position) for position, (low, high) in enumerate(positions)))
 
     def delta(self, day: dt.date) -> Value:
         """Return the number of days since a day."""

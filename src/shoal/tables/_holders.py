@@ -66,8 +66,8 @@ class Holders:
     def only(self, chosen: Mask) -> Holders:
         """Return the pairs of some tuples, which are numbered anew."""
         kept = chosen[self.tuples]
-        places = np.cumsum(chosen) - 1
-        return replace(self, tuples=places[self.tuples[kept]], persons=self.persons[kept], counts=self.counts[kept])
+        positions = np.cumsum(chosen) - 1
+        return replace(self, tuples=positions[self.tuples[kept]], persons=self.persons[kept], counts=self.counts[kept])
 
     def living(self, persons: Labels, homes: Labels) -> Holders:
         """Return the pairs with the household of every person; the arguments say who lives where, in any order."""
@@ -101,8 +101,8 @@ class Holders:
         owners = labels[self.tuples].astype(np.int64)
         kept = owners >= 0
         wide = max(int(labels.max(initial=-1)) + 1, 1)
-        keys, places = np.unique(self.persons[kept] * wide + owners[kept], return_inverse=True)
-        counts = np.bincount(places, weights=self.counts[kept], minlength=len(keys)).astype(np.int64)
+        keys, positions = np.unique(self.persons[kept] * wide + owners[kept], return_inverse=True)
+        counts = np.bincount(positions, weights=self.counts[kept], minlength=len(keys)).astype(np.int64)
         return keys % wide, keys // wide, counts
 
     def ballot(self, labels: Labels, number: int) -> Ballot:
@@ -146,8 +146,8 @@ class Ballot:
         """
         entries = np.searchsorted(keys, self.owners * size + values[self.tuples])
         wide = int(self.records.max(initial=0)) + 1
-        shares, places = np.unique(entries * wide + self.records, return_inverse=True)
-        records = np.bincount(places, weights=self.counts, minlength=len(shares)).astype(np.int64)
+        shares, positions = np.unique(entries * wide + self.records, return_inverse=True)
+        records = np.bincount(positions, weights=self.counts, minlength=len(shares)).astype(np.int64)
         fits = self.unit * max(int(self.persons.sum()), 1) < _EXACT
         kind = np.int64 if fits else object
         parts = records.astype(kind) * np.array([self.unit // r for r in (shares % wide).tolist()], dtype=kind)
@@ -174,8 +174,8 @@ def same_records(classes: Counts, persons: Counts, counts: Counts, number: int, 
             found[those] = len(those) if weights is None else weights.sum()
             continue
         rows = keys[starts[those][:, None] + np.arange(width)].view(f"V{keys.itemsize * width}").ravel()
-        _, places = np.unique(rows, return_inverse=True)
-        found[those] = count_places(places, weights)[places]
+        _, positions = np.unique(rows, return_inverse=True)
+        found[those] = count_places(positions, weights)[positions]
     return found
 
 

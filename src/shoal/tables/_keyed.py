@@ -149,7 +149,7 @@ def at_most(table: Table, person: str, records: int, secret: bytes) -> Table:
     table = number_records(table)
     with quiet(table.source.name):
         drawn, digest = _digests(table, secret)
-        place = row_number().over(group_by=key(drawn[person]), order_by=digest)
-        ranked = drawn.mutate(**{_RANK: place})
+        position = row_number().over(group_by=key(drawn[person]), order_by=digest)
+        ranked = drawn.mutate(**{_RANK: position})
         kept = ranked.filter(ranked[_RANK] < records)
         return replace(table, expression=kept.select(*table.expression.columns))

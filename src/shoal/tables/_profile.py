@@ -89,7 +89,7 @@ def _values(table: Table, names: Sequence[str], missing: tuple[str, ...] = ()) -
     if len(names) == 1:
         cells = records.select(column=literal(0, "int64"), value=records[names[0]])
     else:
-        pairs = [struct(column=literal(place, "int64"), value=records[name]) for place, name in enumerate(names)]
+        pairs = [struct(column=literal(position, "int64"), value=records[name]) for position, name in enumerate(names)]
         kind = records[names[0]].type()
         listed = records.select(cell=array(pairs).unnest())
         cells = listed.select(column=listed.cell.member("column", INTEGER), value=listed.cell.member("value", kind))
@@ -174,7 +174,7 @@ def _rows(
         problem = f"dates before the year 1 or after 9999 cannot be read; they are in {quoted(names)}."
         raise DataError(problem, hint="correct the dates, or leave out the columns that have them") from None
     empty = dict.fromkeys(asked.columns) | {"distinct": 0}
-    return {name: rows.get(place, empty) for place, name in enumerate(names)}
+    return {name: rows.get(position, empty) for position, name in enumerate(names)}
 
 
 def _statistics(values: TableQuery, kind: str, written: Reading, decimal: str | None) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _lengths(
 
 
 def _profile_by_counts(table: Table, names: Sequence[str], records: int) -> dict[str, ColumnProfile]:
-    asked = {f"column {place}": table.expression[name].count() for place, name in enumerate(names)}
+    asked = {f"column {position}": table.expression[name].count() for position, name in enumerate(names)}
     row = table.engine.fetch(table.expression.aggregate(**asked)).to_pylist()[0]
     # nothing better is known without comparing values: all differ
     return {

@@ -203,7 +203,7 @@ class Aggregate(TableQuery):
 
     def body(self, dialect: Dialect, sources: Sequence[str]) -> str:
         # places, not names: a name might be that of a column of the records
-        groups = f" GROUP BY {', '.join(str(place + 1) for place in range(len(self.keys)))}" if self.keys else ""
+        groups = f" GROUP BY {', '.join(str(position + 1) for position in range(len(self.keys)))}" if self.keys else ""
         return f"SELECT {_columns(self.keys | self.figures, dialect)} FROM {sources[0]} AS t{groups}"
 
 

@@ -119,9 +119,9 @@ def _groups(reader: pa.RecordBatchReader) -> Iterator[list[Part]]:
 def _copy_parts(parts: list[Part], schema: pa.Schema) -> pa.Table:
     rows = pa.Table.from_batches([batch for batch, _ in parts]).combine_chunks()
     copies = np.concatenate([times for _, times in parts])
-    places = pa.array(np.repeat(np.arange(len(copies), dtype=np.int32), copies))
+    positions = pa.array(np.repeat(np.arange(len(copies), dtype=np.int32), copies))
     columns = [
-        (column.dictionary_encode() if pa.types.is_dictionary(each.type) else column).take(places)
+        (column.dictionary_encode() if pa.types.is_dictionary(each.type) else column).take(positions)
         for column, each in zip(rows.columns, schema, strict=True)
     ]
     return pa.table(columns, schema=schema)

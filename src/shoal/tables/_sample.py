@@ -95,6 +95,8 @@ def _encoded(column: pa.ChunkedArray, absent: tuple[str, ...]) -> ColumnCodes:
     codes = np.asarray(whole.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
     if absent:
         marks = {mark.strip() for mark in absent}
-        missing = [place for place, value in enumerate(whole.dictionary.to_pylist()) if str(value).strip() in marks]
+        missing = [
+            position for position, value in enumerate(whole.dictionary.to_pylist()) if str(value).strip() in marks
+        ]
         codes[np.isin(codes, missing)] = -1
     return codes

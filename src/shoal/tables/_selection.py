@@ -249,9 +249,9 @@ class RecordStore:
         """Return how many records lie in each [edge, next edge)."""
         records = self._where(where)
         column: Any = records[self._names[name]]
-        places = column.bucket([float(edge) for edge in edges])
-        tallies = self._count_by(records.select(place=places), "place")
-        return [tallies.get(place, 0) for place in range(len(edges) - 1)]
+        positions = column.bucket([float(edge) for edge in edges])
+        tallies = self._count_by(records.select(place=positions), "place")
+        return [tallies.get(position, 0) for position in range(len(edges) - 1)]
 
     def tally_texts(self, where: Selection | None, name: str, values: Sequence[str | None]) -> list[int]:
         """Return how many records have each value."""

@@ -278,7 +278,7 @@ def _alike(table: Table, by: Sequence[str], column: str) -> int:
 
 def _commonest_share(table: Table, by: Sequence[str], column: str) -> float:
     records = table.expression
-    keys = {f"q{place}": key(records[name]) for place, name in enumerate(by)}
+    keys = {f"q{position}": key(records[name]) for position, name in enumerate(by)}
     held = records.group_by(**keys, secret=key(records[column])).aggregate(records=records.count())
     classes = held.group_by([*keys]).aggregate(most=held.records.max(), size=held.records.sum())
     rows = compute(table, classes.group_by(["most", "size"]).aggregate(times=classes.count()))
@@ -369,9 +369,9 @@ class _SpreadHere:
         return float(self.values[np.searchsorted(np.cumsum(self.counts), records)])
 
     def count_bins(self, step: float, most: float) -> dict[int, int]:
-        places, inverse = np.unique(np.floor(np.minimum(self.values, most) / step), return_inverse=True)
+        positions, inverse = np.unique(np.floor(np.minimum(self.values, most) / step), return_inverse=True)
         held = np.bincount(inverse, weights=self.counts)
-        return {int(place): int(count) for place, count in zip(places, held, strict=True)}
+        return {int(position): int(count) for position, count in zip(positions, held, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -424,8 +424,8 @@ class _SpreadOnEngine:
 
     def count_bins(self, step: float, most: float) -> dict[int, int]:
         value = self.finite["value"]
-        place = (least(value, float(most)) / step).floor().cast("int64")
-        placed = self.finite.mutate(place=place)
+        position = (least(value, float(most)) / step).floor().cast("int64")
+        placed = self.finite.mutate(place=position)
         rows = self._ask(placed.group_by("place").aggregate(records=placed["records"].sum()))
         return {int(row["place"]): int(row["records"]) for row in rows}
 

@@ -169,13 +169,13 @@ def _groups(draw: Draw, leaves: list[str]) -> Groups:
 def _taxonomy(draw: Draw, leaves: list[str]) -> Taxonomy:
     inner = draw(st.lists(words(), min_size=1, max_size=5, unique=True).map(lambda names: [n + _INNER for n in names]))
     pairs = [
-        (leaf, inner[place % len(inner)] if place < len(inner) else draw(st.sampled_from(inner)))
-        for place, leaf in enumerate(leaves)
+        (leaf, inner[position % len(inner)] if position < len(inner) else draw(st.sampled_from(inner)))
+        for position, leaf in enumerate(leaves)
     ]
     used = [name for name in inner if any(parent == name for _, parent in pairs)]
-    for place, name in enumerate(used[1:], start=1):
+    for position, name in enumerate(used[1:], start=1):
         if draw(st.booleans()):
-            pairs.append((name, used[draw(st.integers(0, place - 1))]))
+            pairs.append((name, used[draw(st.integers(0, position - 1))]))
     return Taxonomy(pairs=tuple(pairs))
 
 

@@ -85,10 +85,10 @@ def _groups(pair: Pair, column: int) -> npt.NDArray[np.int64]:
 
 def _matrix(axes: tuple[ColumnAxis, ...], boxes: Boxes, groups: list[npt.NDArray[np.int64]]) -> Floats:
     tables = contingency(boxes, groups)
-    places = [moments(boxes, column, axis) for column, axis in enumerate(axes)]
+    positions = [moments(boxes, column, axis) for column, axis in enumerate(axes)]
     result = np.eye(len(axes))
     for (i, j), table in tables.items():
-        first, second = places[i], places[j]
+        first, second = positions[i], positions[j]
         both = first is not None and second is not None
         value = _correlation(first, second, boxes.counts) if both else _cramer(table)  # type: ignore[arg-type]
         result[i, j] = result[j, i] = value
@@ -149,13 +149,13 @@ def moments(boxes: Boxes, column: int, axis: ColumnAxis) -> BoxMoments | None:
     if axis.places is None:
         return None
     known = np.isfinite(axis.places)
-    places = np.where(known, axis.places, 0.0)
-    running = [np.concatenate([[0.0], np.cumsum(each)]) for each in (known.astype(np.float64), places, places**2)]
+    positions = np.where(known, axis.places, 0.0)
+    running = [np.concatenate([[0.0], np.cumsum(each)]) for each in (known.astype(np.float64), positions, positions**2)]
     low, end = boxes.low[:, column], boxes.high[:, column] + 1
     number, first, second = (total[end] - total[low] for total in running)
     # differences of running sums are inexact; single leaves, the common case, are not
     single = end - low == 1
-    first[single], second[single] = places[low[single]], places[low[single]] ** 2
+    first[single], second[single] = positions[low[single]], positions[low[single]] ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return BoxMoments(np.where(number > 0, first / number, np.nan), np.where(number > 0, second / number, np.nan))
 

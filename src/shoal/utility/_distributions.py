@@ -108,15 +108,15 @@ def wasserstein(axis: ColumnAxis, before: Floats, after: Floats) -> float | None
         return None
     known = np.flatnonzero(np.isfinite(axis.places) & ((before > 0) | (after > 0)))
     known = known[np.argsort(axis.places[known], kind="stable")]
-    places, first, second = axis.places[known], before[known], after[known]
+    positions, first, second = axis.places[known], before[known], after[known]
     if not first.sum() or not second.sum():
         return None
     leaves = axis.places[: axis.leaves]
-    low, high = min(float(np.nanmin(leaves)), places[0]), max(float(np.nanmax(leaves)), places[-1])
+    low, high = min(float(np.nanmin(leaves)), positions[0]), max(float(np.nanmax(leaves)), positions[-1])
     if high == low:
         return 0.0
     ahead = np.cumsum(first / first.sum() - second / second.sum())[:-1]
-    return _clip(float((np.abs(ahead) * np.diff(places)).sum() / (high - low)))
+    return _clip(float((np.abs(ahead) * np.diff(positions)).sum() / (high - low)))
 
 
 def _clip(value: float) -> float:
@@ -162,14 +162,14 @@ def _at_level(pair: Pair, column: int, before: Floats) -> LevelDistribution | No
     last = np.searchsorted(groups.of, np.arange(number), side="right") - 1
     bins = [
         Bin(
-            first=axis.labels[int(first[place])],
-            last=axis.labels[int(last[place])],
-            original=float(original[place]),
-            released=float(released[place]),
-            place=place,
-            title=groups.titles[place] if groups.titles is not None else None,
+            first=axis.labels[int(first[position])],
+            last=axis.labels[int(last[position])],
+            original=float(original[position]),
+            released=float(released[position]),
+            place=position,
+            title=groups.titles[position] if groups.titles is not None else None,
         )
-        for place in range(number)
+        for position in range(number)
     ]
     if coarser:
         bins.append(Bin(first=None, last=None, original=0.0, released=coarser, rest=True, place=number, title=_COARSER))
@@ -319,24 +319,24 @@ def _group_ordered_labels(axis: ColumnAxis, known: npt.NDArray[np.int64], shares
     known = known[np.argsort(axis.places[known], kind="stable")]
     if len(known) <= most:
         return [Group(labels=known[i : i + 1], place=i) for i in range(len(known))]
-    places = axis.places[known]
+    positions = axis.places[known]
     if axis.attribute.kind is Kind.DATE:
-        return _calendar(known, places, most)
-    edges = round_edges(places, shares[known], most) if axis.attribute.kind is Kind.NUMERIC else None
+        return _calendar(known, positions, most)
+    edges = round_edges(positions, shares[known], most) if axis.attribute.kind is Kind.NUMERIC else None
     if edges is None:
-        width = places[-1] - places[0]
-        number = np.minimum(((places - places[0]) / width * most).astype(np.int64), most - 1)
+        width = positions[-1] - positions[0]
+        number = np.minimum(((positions - positions[0]) / width * most).astype(np.int64), most - 1)
     else:
-        number = np.searchsorted(edges, places, side="right") - 1
+        number = np.searchsorted(edges, positions, side="right") - 1
     groups = np.split(known, np.flatnonzero(np.diff(number)) + 1)
     first = np.unique(number)
     return [
         Group(
             labels=group,
-            place=int(place),
-            edges=None if edges is None else (float(edges[place]), float(edges[place + 1])),
+            place=int(position),
+            edges=None if edges is None else (float(edges[position]), float(edges[position + 1])),
         )
-        for group, place in zip(groups, first, strict=True)
+        for group, position in zip(groups, first, strict=True)
     ]
 
 

@@ -129,10 +129,10 @@ class _Lesson:
     def rows(self, boxes: Boxes, axes: tuple[ColumnAxis, ...], limit: int, generator: np.random.Generator) -> _Examples:
         """Draw records and encode them; those whose number to predict is missing are left out."""
         codes = sample_rows(boxes, limit, generator)
-        places = axes[self.column].places
+        positions = axes[self.column].places
         wanted = codes[:, self.column].astype(np.float64)
-        if self.regression and places is not None:
-            wanted = places[codes[:, self.column]]
+        if self.regression and positions is not None:
+            wanted = positions[codes[:, self.column]]
         known = np.isfinite(wanted)
         features = self.encoder.encode(codes[known][:, list(self.inputs)], tuple(axes[i] for i in self.inputs))
         return _Examples(features=features, target=wanted[known])
@@ -338,9 +338,9 @@ class Encoder:
             if axis.places is None:
                 parts.append((codes[:, column, None] == self.common[column]).astype(np.float64))
                 continue
-            places = axis.places[codes[:, column]]
-            missing = ~np.isfinite(places)
-            scaled = (np.where(missing, self.centres[column], places) - self.centres[column]) / self.scales[column]
+            positions = axis.places[codes[:, column]]
+            missing = ~np.isfinite(positions)
+            scaled = (np.where(missing, self.centres[column], positions) - self.centres[column]) / self.scales[column]
             parts += [scaled[:, None], missing[:, None].astype(np.float64)]
         return np.concatenate(parts, axis=1)
 
@@ -353,9 +353,9 @@ def _location(axis: ColumnAxis, shares: Floats) -> tuple[float, float]:
         return 0.0, 1.0
     known = known[np.argsort(axis.places[known], kind="stable")]
     reached = np.cumsum(shares[known])
-    places = axis.places[known]
-    median = float(places[np.searchsorted(reached, reached[-1] / 2)])
-    spread = float(np.sqrt((shares[known] * (places - median) ** 2).sum() / reached[-1]))
+    positions = axis.places[known]
+    median = float(positions[np.searchsorted(reached, reached[-1] / 2)])
+    spread = float(np.sqrt((shares[known] * (positions - median) ** 2).sum() / reached[-1]))
     return median, spread or 1.0
 
 

@@ -108,14 +108,14 @@ class BlockTask:
         """Cluster a block; return the cluster of every record, how wide it is, and where."""
         numbers = self._numbers(rows)
         records = self._records(rows, numbers)
-        places, partition = records.points, self.method.partition_block(records)
-        centres = cluster_means(places, partition)[partition.labels]
-        squares = np.square(places - centres).sum(axis=1)
+        positions, partition = records.points, self.method.partition_block(records)
+        centres = cluster_means(positions, partition)[partition.labels]
+        squares = np.square(positions - centres).sum(axis=1)
         width = np.bincount(partition.labels, weights=squares)[partition.labels]
         middles = cluster_means(self._coordinates(numbers), partition)[partition.labels]
         columns = {"cluster": pa.array(self._first(rows) + partition.labels.astype(np.int64)), "width": pa.array(width)}
         kept = {name: rows[name] for name in ("block", ROW, *(f"v{i}" for i in range(len(numbers))))}
-        return pa.table({**kept, **columns, **{f"q{i}": pa.array(place) for i, place in enumerate(middles.T)}})
+        return pa.table({**kept, **columns, **{f"q{i}": pa.array(position) for i, position in enumerate(middles.T)}})
 
     def repair(self, rows: pa.Table) -> pa.Table:
         """Exchange records between clusters that were drafted, and return what `cluster` does."""
@@ -301,12 +301,12 @@ def block_columns(
     """
     dimensions = None if largest is None else coordinates_of_categories(largest, len(leaves))
     columns: list[BlockColumn] = []
-    for place, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
+    for position, (attribute, known) in enumerate(zip(attributes, moments, strict=True)):
         column: BlockColumn | None
         if attribute.name in leaves:
-            column = BlockCategories.of(place, attribute, known, leaves[attribute.name], dimensions=dimensions)
+            column = BlockCategories.of(position, attribute, known, leaves[attribute.name], dimensions=dimensions)
         else:
-            column = BlockNumbers.of(place, attribute, known, records)
+            column = BlockNumbers.of(position, attribute, known, records)
         if column is None:
             return None
         columns.append(column)

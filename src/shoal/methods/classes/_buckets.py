@@ -125,8 +125,8 @@ def clustered_buckets(
     if len(attributes) == 1 and attributes[0].hierarchy is None and not attributes[0].ordered:
         buckets = _evenly(sizes, count)
     else:
-        places = [_place(attribute, codes[:, i], weights) for i, attribute in enumerate(attributes)]
-        buckets = _nearest(np.concatenate(places, axis=1)[firsts], sizes, count)
+        positions = [_place(attribute, codes[:, i], weights) for i, attribute in enumerate(attributes)]
+        buckets = _nearest(np.concatenate(positions, axis=1)[firsts], sizes, count)
     names = tuple(
         tuple(
             _name(attribute, codes[:, i], np.unique(tuples[buckets == number, i]))

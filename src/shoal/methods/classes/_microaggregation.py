@@ -90,9 +90,9 @@ class Clustering(BlockMethod):
             return self.cluster(people, fine, k)
 
         # classes with a share of every sensitive value are wide: fine distances would cost time and change nothing
-        places = fine if self.strategy == "merge-first" else people.points
+        positions = fine if self.strategy == "merge-first" else people.points
         partition = microaggregate_points(
-            places,
+            positions,
             people.sensitive,
             people.codes,
             models,

@@ -357,12 +357,12 @@ def _holds(shape: Shape, attribute: SensitiveAttribute, codes: Codes, k: int, ho
         counts = dealt(np.unique(codes, return_counts=True)[1], max(len(codes) // max(shape.size, k), 1))
     else:
         counts = shape.quotas(attribute, codes, k)[1].counts
-    owners, places = np.nonzero(counts)
+    owners, positions = np.nonzero(counts)
     histogram = ClassHistogram(
         attribute=attribute,
         offsets=np.searchsorted(owners, np.arange(len(counts) + 1)).astype(np.int64),
-        codes=np.unique(codes)[places].astype(np.int32),
-        counts=counts[owners, places],
+        codes=np.unique(codes)[positions].astype(np.int32),
+        counts=counts[owners, positions],
     )
     return holds(Classes(sizes=counts.sum(axis=1), sensitive={attribute.name: histogram}))
 

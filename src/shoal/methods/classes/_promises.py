@@ -273,7 +273,7 @@ class HiddenClasses(ClassPromise):
     def decide(self, entry: PromiseEntry, evidence: Evidence) -> Decision:
         """Decide the promise on the listed histograms, and compare their sum with the data file."""
         labels, rows = _histograms(entry)
-        totals = [sum(row[0] * row[1 + place] for row in rows) for place in range(len(labels))]
+        totals = [sum(row[0] * row[1 + position] for row in rows) for position in range(len(labels))]
         if dict(zip(labels, totals, strict=True)) != evidence.tally_labels(evidence.data(entry), self.columns):
             return False, "the listed classes do not add up to the released values"
         if not any({*self.columns} <= {*step.columns} for step in evidence.steps(Permuted)):

@@ -311,8 +311,8 @@ class _InStep:
         quota = counts[numbers, emphasis[alive]]
         columns = columns[numbers]
         chosen = np.arange(columns.shape[2]) < quota[..., None]
-        block, bucket, place = np.nonzero(chosen)
-        column = columns[block, bucket, place]
+        block, bucket, position = np.nonzero(chosen)
+        column = columns[block, bucket, position]
         labels = self.next[numbers, emphasis[alive]]
         self.labels[self.rows[numbers[block], bucket, column]] = labels[block]
         self._take(numbers[block], bucket, column)

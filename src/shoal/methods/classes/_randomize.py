@@ -196,8 +196,8 @@ def randomize(
 def _responses(
     attribute: Attribute, values: Sequence[str], domain: Listed, epsilon: Fraction, source: RandomSource
 ) -> list[Any]:
-    places = {value: place for place, value in enumerate(domain.values)}
-    numbers = np.array([places.get(value, -1) for value in values], dtype=np.int64)
+    positions = {value: position for position, value in enumerate(domain.values)}
+    numbers = np.array([positions.get(value, -1) for value in values], dtype=np.int64)
     if (numbers < 0).any():
         raise DataError(
             f"column `{attribute.name}`: {int((numbers < 0).sum()):,} records have a value that is not declared"
@@ -275,8 +275,10 @@ def _exponential_coins(count: int, epsilon: Fraction, source: RandomSource) -> N
     drawn = source.uint64(count)
     heads = drawn < np.uint64(threshold)
     # 64 bits decide but for the draw next to the threshold
-    for place in np.flatnonzero((drawn == np.uint64(threshold)) | (drawn == np.uint64(min(threshold + 1, 2**64 - 1)))):
-        heads[place] = below_real(int(drawn[place]), 64, lambda: (-ball(epsilon)).exp(), source=source)
+    for position in np.flatnonzero(
+        (drawn == np.uint64(threshold)) | (drawn == np.uint64(min(threshold + 1, 2**64 - 1)))
+    ):
+        heads[position] = below_real(int(drawn[position]), 64, lambda: (-ball(epsilon)).exp(), source=source)
     return heads
 
 

@@ -226,9 +226,9 @@ def released_sensitive(encoded: EncodedRecords, classified: Classified) -> tuple
     if classified.buckets is None:
         return encoded.sensitive, encoded.sensitive_codes
     attributes, codes = list(encoded.sensitive), encoded.sensitive_codes.copy()
-    places = [[attribute.name for attribute in attributes].index(name) for name in classified.bucketized]
+    positions = [[attribute.name for attribute in attributes].index(name) for name in classified.bucketized]
     for j, (attribute, own) in zip(
-        places, bucket_codes([attributes[j] for j in places], classified.buckets), strict=True
+        positions, bucket_codes([attributes[j] for j in positions], classified.buckets), strict=True
     ):
         attributes[j], codes[:, j] = attribute, own
     return tuple(attributes), codes

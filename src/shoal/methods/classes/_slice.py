@@ -383,11 +383,11 @@ def group_columns(strengths: Floats, most: int, together: Sequence[Sequence[int]
 
 
 def _few(codes: NDArray[np.integer]) -> Integers:
-    values, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    values, positions, counts = np.unique(codes, return_inverse=True, return_counts=True)
     if len(values) <= BINS:
-        return np.asarray(places)
+        return np.asarray(positions)
     middle = (np.cumsum(counts) - counts / 2) / len(codes)
-    return np.asarray(np.unique(np.floor(middle * BINS).astype(np.int64), return_inverse=True)[1][places])
+    return np.asarray(np.unique(np.floor(middle * BINS).astype(np.int64), return_inverse=True)[1][positions])
 
 
 def _cramer(left: Integers, right: Integers) -> float:

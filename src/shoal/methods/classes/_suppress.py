@@ -309,8 +309,8 @@ def _star_cells(columns: Sequence[QuasiIdentifier], hidden: Mask) -> dict[str, p
         if lost.any():
             # the lowest level of a hierarchy has the values as they are written in releases
             labels = pa.array([*column.hierarchy.labels[0], TOP], pa.string())
-            places = np.where(lost, column.hierarchy.size, column.leaves[column.places])
-            found[column.attribute.name] = labels.take(pa.array(places))
+            positions = np.where(lost, column.hierarchy.size, column.leaves[column.places])
+            found[column.attribute.name] = labels.take(pa.array(positions))
     return found
 
 
@@ -364,11 +364,11 @@ def _spread(labels: Counts, apart: Integers, number: int, crowds: Gathering) -> 
     starts = np.searchsorted(labels[order], np.arange(number + 1))
     moved = np.arange(number)
     lent: dict[int, list[tuple[int, int]]] = {}
-    for place, crowd in enumerate(crowds.crowds):
+    for position, crowd in enumerate(crowds.crowds):
         for row in crowd.members:
-            moved[row] = number + place
+            moved[row] = number + position
         for row, wanted in crowd.lent.items():
-            lent.setdefault(row, []).append((number + place, wanted))
+            lent.setdefault(row, []).append((number + position, wanted))
     result = moved[labels]
     for row, wishes in lent.items():
         rows = order[starts[row] : starts[row + 1]]

@@ -72,7 +72,7 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
     that the order of summation decides nothing, and the lowest number wins a tie. Hierarchies with very many values
     take the commonest value instead. O(classes * values * concepts).
     """
-    present, places = np.unique(leaves, return_inverse=True)
+    present, positions = np.unique(leaves, return_inverse=True)
     fixed = _fixed_point_distances(hierarchy, present)
     if fixed is None:
         return _commonest(leaves, partition)
@@ -84,7 +84,7 @@ def typical_concepts(hierarchy: Hierarchy, leaves: NDArray[np.integer], partitio
         last = min(first + CHUNK, partition.count)
         rows = order[starts[first] : starts[last]]
         counts = np.zeros((last - first, len(present)), dtype=fixed.dtype)
-        np.add.at(counts, (partition.labels[rows] - first, places[rows]), 1)
+        np.add.at(counts, (partition.labels[rows] - first, positions[rows]), 1)
         result[first:last] = (counts @ fixed).argmin(axis=1)
     return result
 

@@ -149,9 +149,9 @@ def _showing(codes: Codes, hidden: Mask, counts: Counts) -> Counts:
         shown = codes[np.ix_(able, np.flatnonzero(~masked))]
         labels = group(shown)[0] if shown.shape[1] else np.zeros(len(able), dtype=np.int64)
         totals = tally(labels, counts[able], len(able))[labels]
-        place = np.full(len(codes), -1, dtype=np.int64)
-        place[able] = np.arange(len(able))
-        showing[rows] = totals[place[rows]]
+        position = np.full(len(codes), -1, dtype=np.int64)
+        position[able] = np.arange(len(able))
+        showing[rows] = totals[position[rows]]
     return showing
 
 

@@ -257,7 +257,7 @@ def _concepts(hierarchy: Hierarchy) -> tuple[tuple[str | None, ...], list[int], 
             path += [key] if not path or path[-1] != key else []
         paths.append(path)
     ordered = sorted({key for path in paths for key in path}, key=lambda key: (key[0] is None, key[0] or "", key))
-    number = {key: place for place, key in enumerate(ordered)}
+    number = {key: position for position, key in enumerate(ordered)}
     parents = [-1] * len(ordered)
     for path in paths:
         for below, above in itertools.pairwise(path):

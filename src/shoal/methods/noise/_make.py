@@ -171,8 +171,8 @@ class Perturbed:
 
     def names(self, part: NoisyCentroids) -> tuple[str, ...]:
         """Return the columns of a set of attributes, in the order of the schema."""
-        own = {self.columns.numbers[place].name for place in part.attributes.numeric}
-        own |= {self.columns.concepts[place].name for place in part.attributes.categorical}
+        own = {self.columns.numbers[position].name for position in part.attributes.numeric}
+        own |= {self.columns.concepts[position].name for position in part.attributes.categorical}
         return tuple(name for name in self.plan.schema.names if name in own)
 
     @property
@@ -218,11 +218,11 @@ def _files(run: Perturbed) -> dict[str, pa.Table]:
     columns: dict[str, dict[str, pa.Array]] = {}
     for part, rows in zip(run.release.parts, run.release.table(), strict=True):
         own = columns.setdefault(run.file(part), {})
-        for place, values in zip(part.attributes.numeric, rows.numeric.T, strict=True):
-            number = run.columns.numbers[place]
+        for position, values in zip(part.attributes.numeric, rows.numeric.T, strict=True):
+            number = run.columns.numbers[position]
             own[number.name] = number.released(values, steps[number.name])
-        for place, codes in zip(part.attributes.categorical, rows.codes.T, strict=True):
-            own[run.columns.concepts[place].name] = run.columns.concepts[place].released(codes)
+        for position, codes in zip(part.attributes.categorical, rows.codes.T, strict=True):
+            own[run.columns.concepts[position].name] = run.columns.concepts[position].released(codes)
     for constant in run.columns.constants:
         first = next(iter(columns.values()))
         first[constant.name] = constant.released(np.full(run.records, constant.lower), Fraction(1))
@@ -251,8 +251,8 @@ def _events(run: Perturbed) -> list[Event]:
                 file=run.file(part),
             )
         )
-        events += [_noised(run, part, place) for place in part.attributes.numeric]
-        events += [_drawn(run, part, place) for place in part.attributes.categorical]
+        events += [_noised(run, part, position) for position in part.attributes.numeric]
+        events += [_drawn(run, part, position) for position in part.attributes.categorical]
     if made.design.delta:
         spent = {"epsilon_spent": made.design.epsilon, "delta_spent": made.design.delta}
         events.append(Concentrated(rho=made.design.rho, **spent))
@@ -306,8 +306,8 @@ def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, 
     )
     events = [
         Noised.of(
-            columns.numbers[place],
-            made.costs[place],
+            columns.numbers[position],
+            made.costs[position],
             target=made.target,
             kind=made.kind(attributes),
             clusters=made.clusters,
@@ -316,7 +316,7 @@ def forecast(method: DPMicroaggregation, budget: EpsilonBudget, schema: Schema, 
             per_person=budget.records_per_person or 1,
         )
         for attributes in sets
-        for place in attributes.numeric
+        for position in attributes.numeric
     ]
     return _measures(events)
 
@@ -341,8 +341,8 @@ def _risk(rows: pa.Table, schema: Schema) -> Reidentification:
 
 def _private(schema: Schema, drawn: Perturbed, records: Records, left_out: int) -> PrivateReport:
     columns = drawn.columns
-    quasi = [place for place, each in enumerate(columns.numbers) if each.name in schema.quasi_identifiers]
-    coded = [place for place, each in enumerate(columns.concepts) if each.name in schema.quasi_identifiers]
+    quasi = [position for position, each in enumerate(columns.numbers) if each.name in schema.quasi_identifiers]
+    coded = [position for position, each in enumerate(columns.concepts) if each.name in schema.quasi_identifiers]
     keys = np.concatenate([records.numeric[:, quasi], records.codes[:, coded]], axis=1)
     _, sizes = np.unique(keys, axis=0, return_counts=True)
     return PrivateReport(
@@ -361,11 +361,11 @@ def _loss(drawn: Perturbed, records: Records) -> float:
     """
     distances = []
     for part, rows in zip(drawn.release.parts, drawn.release.table(), strict=True):
-        for place, values in zip(part.attributes.numeric, rows.numeric.T, strict=True):
-            moved = np.abs(np.sort(values) - np.sort(records.numeric[:, place])).mean()
-            distances.append(float(moved) / float(drawn.columns.numbers[place].width))
-        for place, codes in zip(part.attributes.categorical, rows.codes.T, strict=True):
-            taxonomy = drawn.columns.concepts[place].taxonomy
-            counts = taxonomy.counts(codes) - taxonomy.counts(records.codes[:, place])
+        for position, values in zip(part.attributes.numeric, rows.numeric.T, strict=True):
+            moved = np.abs(np.sort(values) - np.sort(records.numeric[:, position])).mean()
+            distances.append(float(moved) / float(drawn.columns.numbers[position].width))
+        for position, codes in zip(part.attributes.categorical, rows.codes.T, strict=True):
+            taxonomy = drawn.columns.concepts[position].taxonomy
+            counts = taxonomy.counts(codes) - taxonomy.counts(records.codes[:, position])
             distances.append(float(np.abs(counts).sum()) / (2 * len(records)))
     return float(np.mean(distances)) if distances else 0.0

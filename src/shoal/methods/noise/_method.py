@@ -150,9 +150,9 @@ class DPMicroaggregation(Method):
         for name in ("decimals", "fill"):
             if not isinstance(getattr(self, name), Mapping):
                 arguments.problems.add(f"`{name}` of `{self.title}` must give a value by column.")
-        for column, places in (self.decimals if isinstance(self.decimals, Mapping) else {}).items():
-            arguments.whole(f"decimals[{column}]", places, minimum=-MOST_DECIMALS)
-            if isinstance(places, int) and places > MOST_DECIMALS:
+        for column, positions in (self.decimals if isinstance(self.decimals, Mapping) else {}).items():
+            arguments.whole(f"decimals[{column}]", positions, minimum=-MOST_DECIMALS)
+            if isinstance(positions, int) and positions > MOST_DECIMALS:
                 arguments.problems.add(f"`decimals[{column}]` of `{self.title}` must be at most {MOST_DECIMALS}.")
         arguments.finish()
 
@@ -205,8 +205,8 @@ class DPMicroaggregation(Method):
         most = budget.records_per_person or 1
         steps = exactly(*Dropped.by(schema), *Bounded.by(schema, budget.records_per_person))
         for file, own in zip(files, sets, strict=True):
-            numbers = [columns.numbers[place].name for place in own.numeric]
-            concepts = [columns.concepts[place].name for place in own.categorical]
+            numbers = [columns.numbers[position].name for position in own.numeric]
+            concepts = [columns.concepts[position].name for position in own.categorical]
             names = tuple(name for name in schema.names if name in (*numbers, *concepts))
             steps.append(once(Clustered, target=self.target, variant=self.variant, columns=names, file=file))
             steps += [once(Noised, column=name, target=self.target, per_person=most) for name in numbers]
@@ -277,7 +277,9 @@ class DPMicroaggregation(Method):
         if self.target != "original" or len(sets) == 1:
             return {DATA: tuple(each.name for each in released(schema))}
         names, first = columns.names, len(columns.numbers)
-        named = [[names[place] for place in (*own.numeric, *(first + j for j in own.categorical))] for own in sets]
+        named = [
+            [names[position] for position in (*own.numeric, *(first + j for j in own.categorical))] for own in sets
+        ]
         named[0] += [each.name for each in columns.constants]  # without noise, so in no set
         return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
 
@@ -354,8 +356,8 @@ class DPMicroaggregation(Method):
         groups = [[order.index(name) for name in own if name in order] for own in wanted]
         return tuple(
             AttributeSet(
-                numeric=tuple(sorted(place for place in own if place < first)),
-                categorical=tuple(sorted(place - first for place in own if place >= first)),
+                numeric=tuple(sorted(position for position in own if position < first)),
+                categorical=tuple(sorted(position - first for position in own if position >= first)),
             )
             for own in groups
             if own

@@ -61,8 +61,8 @@ def aggregated(recoding: Recoding, frequencies: Frequencies, schema: Schema, agg
         before = recoding.codes[:, j]
         labelled = _labels_of_classes(schema[name], aggregates[name], recoding, frequencies, j)
         distinct = [*dict.fromkeys(labelled)]
-        place = {label: i for i, label in enumerate(distinct)}
-        codes[:, j] = [place[label] for label in labelled]
+        position = {label: i for i, label in enumerate(distinct)}
+        codes[:, j] = [position[label] for label in labelled]
         labels[j] = tuple(distinct)
         shares[j], depths[j] = (_greatest(each[j][before], codes[:, j]) for each in (recoding.shares, recoding.depths))
         unchanged[j] = False
@@ -134,12 +134,12 @@ def _labels_of_classes(
 def _ranked(attribute: Attribute, values: list[str]) -> tuple[Integers, list[str]]:
     """Return the rank of every leaf in the order of values (numbers, days, as declared, by text), and them in order."""
     declared = () if attribute.domain is None else attribute.domain.values or ()
-    places = {value: place for place, value in enumerate(declared)}
+    positions = {value: position for position, value in enumerate(declared)}
     keys: list[object]
     if attribute.kind is Kind.NUMERIC:
         keys = [Fraction(Decimal(value)) for value in values]
     elif attribute.kind is Kind.ORDINAL:
-        keys = [places[value] for value in values]
+        keys = [positions[value] for value in values]
     else:
         keys = [*values]
     order = sorted(range(len(values)), key=lambda leaf: keys[leaf])  # type: ignore[arg-type,return-value]

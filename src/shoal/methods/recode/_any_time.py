@@ -105,10 +105,10 @@ class BranchAndBound:
         unstable = [m for m in in_order(self._models) if not m.capabilities.monotone_suppression]
         if not unstable or not all(m.capabilities.decided_by_size for m in self._models if m not in unstable):
             return None
-        place = self._models.index(unstable[0])
+        position = self._models.index(unstable[0])
         for number, attribute in enumerate(self._lattice.frequencies.sensitive):
             if (attribute.name,) == unstable[0].capabilities.sensitive:
-                orders = [[stage[place].proportions(attribute) for stage in order] for order in self._judge.orders]
+                orders = [[stage[position].proportions(attribute) for stage in order] for order in self._judge.orders]
                 known = [[each for each in order if each is not None] for order in orders]
                 if known != orders:
                     return None

@@ -164,8 +164,8 @@ class LabelColumn:
         encoded = texts.dictionary_encode()
         known = encoded.dictionary.to_pylist()
         numbers = self.add([*known, None], np.ones(len(known) + 1), np.ones(len(known) + 1))
-        places = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
-        return np.asarray(numbers[places], dtype=np.int64)
+        positions = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+        return np.asarray(numbers[positions], dtype=np.int64)
 
     def covers(self, texts: pa.Array, leaves: Codes) -> Mask:
         """Return whether released texts cover leaves of today's hierarchy; texts that it does not have count as if."""

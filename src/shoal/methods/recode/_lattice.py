@@ -298,8 +298,8 @@ class Node:
         )
         if not votes or self.crowd is None:
             return classes
-        places = np.where(chosen, np.cumsum(chosen) - 1, -1)
-        return classes.count_votes(self.frequencies, places[self.labels])
+        positions = np.where(chosen, np.cumsum(chosen) - 1, -1)
+        return classes.count_votes(self.frequencies, positions[self.labels])
 
     def _people(self, chosen: Mask) -> Counts | None:
         """Return the people of the population in the chosen classes: they add up where nobody has several records."""

@@ -313,12 +313,12 @@ class LocalDraft:
         codes = classes.codes
         assert codes is not None  # noqa: S101 - always given
         used = [np.unique(column) for column in codes.T]
-        places = [np.searchsorted(values, column) for values, column in zip(used, codes.T, strict=True)]
+        positions = [np.searchsorted(values, column) for values, column in zip(used, codes.T, strict=True)]
         known = list(zip(self.vocabularies, used, strict=True))
         return Recoding(
             attributes=self.frequencies.attributes,
             classes=labels,
-            codes=np.array(places, dtype=np.int32).T.reshape(codes.shape),
+            codes=np.array(positions, dtype=np.int32).T.reshape(codes.shape),
             labels=tuple(tuple(vocabulary.labels[i] for i in values) for vocabulary, values in known),
             shares=tuple(np.array([vocabulary.shares[i] for i in values]) for vocabulary, values in known),
             depths=tuple(np.array([vocabulary.depths[i] for i in values]) for vocabulary, values in known),

@@ -286,9 +286,9 @@ class TopDown:
         """Gather the parts that violate a model, with as many others as they need; return them and what failed."""
         for joined in range(_JOINING + 1):
             merged = np.where(behind, len(owner) + owner, np.arange(len(owner)))
-            present, places = np.unique(merged, return_inverse=True)
-            totals = tally(places, weights, len(present))
-            verdict = self._verdict(rows, places[labels].astype(np.int32), len(present), totals)
+            present, positions = np.unique(merged, return_inverse=True)
+            totals = tally(positions, weights, len(present))
+            verdict = self._verdict(rows, positions[labels].astype(np.int32), len(present), totals)
             failed = np.zeros(number, dtype=np.bool_)
             rests = present >= len(owner)
             failed[present[rests & ~verdict] - len(owner)] = True
@@ -301,9 +301,9 @@ class TopDown:
         """Give new numbers to the parts that leave the regions that were split; what stays behind keeps its own."""
         if not moving.any():
             return
-        _, places = np.unique(labels[moving], return_inverse=True)
-        self.labels[rows[moving]] = self._regions + places
-        self._regions += int(places.max()) + 1
+        _, positions = np.unique(labels[moving], return_inverse=True)
+        self.labels[rows[moving]] = self._regions + positions
+        self._regions += int(positions.max()) + 1
         self._closed = np.append(self._closed, np.zeros(self._regions - len(self._closed), dtype=np.bool_))
         # A region of which nothing stays behind has no tuples any more.
         self._closed[np.bincount(self.labels, minlength=self._regions) == 0] = True
@@ -321,8 +321,8 @@ class TopDown:
         self._task.effort.spend(len(self._task.frequencies.counts) * _ROUND)
         everything = number + self.labels
         everything[rows] = labels
-        present, places = np.unique(everything, return_inverse=True)
-        owners = np.append(places, -1)[self._tuples.labels]
+        present, positions = np.unique(everything, return_inverse=True)
+        owners = np.append(positions, -1)[self._tuples.labels]
         classes = Classes.of(self._task.frequencies, owners, number=len(present))
         kept = np.ones(len(present), dtype=np.bool_)
         for model in self._task.models:
@@ -401,8 +401,8 @@ class _RegionSplits:
 
 def _lightest(owner: Counts, weights: Counts, candidates: Mask) -> Mask:
     """Return the lightest candidate of every owner."""
-    places = np.flatnonzero(candidates)
-    order = places[np.lexsort([weights[places], owner[places]])]
+    positions = np.flatnonzero(candidates)
+    order = positions[np.lexsort([weights[positions], owner[positions]])]
     first = np.diff(owner[order], prepend=-1) != 0
     chosen = np.zeros(len(owner), dtype=np.bool_)
     chosen[order[first]] = True

@@ -83,7 +83,7 @@ def _even(rows: FileRows, subject: str, problems: Problems) -> FileRows:
     """Return the rows that are as long as the first one."""
     expected = len(rows.cells[0])
     even = [len(row) == expected for row in rows.cells]
-    odd = [place for place, good in enumerate(even) if not good]
+    odd = [position for position, good in enumerate(even) if not good]
     if not odd:
         return rows
     problems.add(

@@ -52,7 +52,7 @@ class Groups(HierarchyRule):
     def tree(self, column: RuledColumn) -> Tree:
         """Return the groups of each level; the leaves are all members of the first level."""
         leaves = pa.array([member for _, members in self.levels[0] for member in members], pa.string())
-        position = {member: place for place, member in enumerate(leaves.to_pylist())}
+        position = {member: position for position, member in enumerate(leaves.to_pylist())}
         above = np.arange(len(leaves))
         levels = []
         for level in self.levels:
@@ -61,7 +61,7 @@ class Groups(HierarchyRule):
                 owner[[position[member] for member in members]] = group
             above = owner[above]
             levels.append(Level(groups=above, labels=pa.array([label for label, _ in level], pa.string())))
-            position = {label: place for place, (label, _) in enumerate(level)}
+            position = {label: position for position, (label, _) in enumerate(level)}
         return Tree(leaves=leaves, levels=levels, ranks=column.ranks(leaves))
 
 

@@ -94,7 +94,7 @@ class Taxonomy(HierarchyRule):
         if self.path is None:
             return list(self.pairs)
         rows = read_rows(column.folder / self.path, delimiter=self.delimiter, subject=subject)
-        odd = [place for place, row in enumerate(rows.cells) if len(row) != 2 or not all(row)]
+        odd = [position for position, row in enumerate(rows.cells) if len(row) != 2 or not all(row)]
         if odd:
             raise HierarchyError(
                 f"{subject}: {len(odd):,} of {len(rows):,} rows do not hold a child and its parent ({rows.first(odd)})"

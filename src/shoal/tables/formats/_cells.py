@@ -74,7 +74,7 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     Names as long as a question of a survey are cut, and line breaks become spaces; a long one with a line break stays,
     and is refused: it may be all the data, after a quote that is never closed.
     """
-    named = [f"column_{place}" if is_blank(name) else _cut(name) for place, name in enumerate(names, start=1)]
+    named = [f"column_{position}" if is_blank(name) else _cut(name) for position, name in enumerate(names, start=1)]
     times = Counter(name.lower() for name in named)
     taken, unique = set(times), []
     seen: set[str] = set()
@@ -102,8 +102,8 @@ def _is_record(rows: Sequence[Sequence[str]]) -> bool:
     below = [row for row in rows[1:] if len(row) == len(first)]
     if len(below) < 2:
         return False
-    of_values = [place for place in range(len(first)) if _holds_values([row[place].strip() for row in below])]
-    values = [first[place] for place in of_values]
+    of_values = [position for position in range(len(first)) if _holds_values([row[position].strip() for row in below])]
+    values = [first[position] for position in of_values]
     if values:
         return all(map(is_value, values)) and not _in_a_row(values)
     return _recurs(first, below)
@@ -111,9 +111,9 @@ def _is_record(rows: Sequence[Sequence[str]]) -> bool:
 
 def _recurs(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row holds values that come again, in most of the columns whose values do."""
-    counts = [Counter(row[place].strip() for row in below) for place in range(len(first))]
-    repeating = [place for place, values in enumerate(counts) if len(values) <= len(below) / 2]
-    again = [place for place in repeating if first[place] and counts[place][first[place]] > 1]
+    counts = [Counter(row[position].strip() for row in below) for position in range(len(first))]
+    repeating = [position for position, values in enumerate(counts) if len(values) <= len(below) / 2]
+    again = [position for position in repeating if first[position] and counts[position][first[position]] > 1]
     return bool(again) and 2 * len(again) >= len(repeating)
 
 

@@ -259,11 +259,11 @@ class CsvText:
         """Return how many of the rows of other lengths are notes below the last record."""
         last = self.before - self.short + self.number + self.below + len(self.ragged)
         notes = 0
-        for place, (row, note) in enumerate(reversed(ragged), 1):
+        for position, (row, note) in enumerate(reversed(ragged), 1):
             # all that follows the last record are notes
-            if not note or row <= last - self.below - place:
+            if not note or row <= last - self.below - position:
                 break
-            notes = place
+            notes = position
         return notes if self.number else 0
 
     def _told_of_bad_rows(self) -> str:

@@ -68,10 +68,10 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     rows = rows[:-1] or rows  # the last one may be cut off where the sample ends
     rows = rows[: len(rows) - notes_below(rows)] or rows
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    for place, row in enumerate(rows[: _LINES + 1]):
+    for position, row in enumerate(rows[: _LINES + 1]):
         filled = sum(bool(cell.strip()) for cell in row)
         if len(row) == width and filled > _CELLS and filled >= _NAMED * width:
-            return place if place and _heads(rows[place:]) else 0
+            return position if position and _heads(rows[position:]) else 0
         if filled > _CELLS or 2 * filled >= width:
             return 0
     return 0
@@ -89,11 +89,11 @@ def _heads(rows: Sequence[Sequence[str]]) -> bool:
 def _of_values(records: Sequence[Sequence[str]], fewest: int) -> list[int]:
     """Return the columns that hold numbers or dates, by their places."""
     lines = []
-    for place in range(len(records[0]) if records else 0):
-        cells = [row[place].strip() for row in records]
+    for position in range(len(records[0]) if records else 0):
+        cells = [row[position].strip() for row in records]
         filled = [cell for cell in cells if cell.lower() not in _ABSENT]
         if len(filled) >= fewest and sum(map(is_value, filled)) >= _MOST * len(filled):
-            lines.append(place)
+            lines.append(position)
     return lines
 
 
@@ -105,11 +105,11 @@ def _more_names(rows: Sequence[Sequence[str]]) -> int:
     """
     width = len(rows[0])
     number = 0
-    for place in range(1, _MORE + 1):
-        records = [row for row in rows[place + 1 :] if len(row) == width]
-        if place >= len(rows) or len(rows[place]) != width or len(records) < _FEWEST:
+    for position in range(1, _MORE + 1):
+        records = [row for row in rows[position + 1 :] if len(row) == width]
+        if position >= len(rows) or len(rows[position]) != width or len(records) < _FEWEST:
             break
-        row = [cell.strip() for cell in rows[place]]
+        row = [cell.strip() for cell in rows[position]]
         numbers = _of_values(records, _FEWEST)
         if not numbers or any(is_value(row[each]) for each in numbers):
             break
@@ -131,11 +131,11 @@ def _join_headers(rows: Sequence[Sequence[str]]) -> list[str]:
         return first
     second = [cell.strip() for cell in rows[1]]
     whole, names = "", []
-    for place, part in enumerate(second):
-        whole = first[place] or whole
-        spans = not first[place] or (place + 1 < len(first) and not first[place + 1])
+    for position, part in enumerate(second):
+        whole = first[position] or whole
+        spans = not first[position] or (position + 1 < len(first) and not first[position + 1])
         one = not spans or not part or part.lower() in _ANSWER
-        names.append((first[place] if one and first[place] else part) if one else f"{whole}: {part}")
+        names.append((first[position] if one and first[position] else part) if one else f"{whole}: {part}")
     return names
 
 

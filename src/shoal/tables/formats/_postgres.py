@@ -157,8 +157,8 @@ def _fill(cursor: Any, table: Table, schema: str | None, base: str, existing: st
     cursor.adbc_ingest(new, table.engine.batches(table.visible), mode="create", db_schema_name=schema)
     if existing is None:
         return
-    place = "" if schema is None else f"{quote_identifier(schema)}."
-    made = f"{place}{quote_identifier(new)}"
+    position = "" if schema is None else f"{quote_identifier(schema)}."
+    made = f"{position}{quote_identifier(new)}"
     if _columns(cursor, made) == _columns(cursor, existing):
         listed = ", ".join(map(quote_identifier, table.columns))
         cursor.execute(f"TRUNCATE {existing}")
