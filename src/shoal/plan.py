@@ -93,12 +93,12 @@ class About:
 
     def __post_init__(self) -> None:
         problems = Problems()
-        for each in fields(self):
-            said = getattr(self, each.name)
+        for field in fields(self):
+            said = getattr(self, field.name)
             if not isinstance(said, str):
-                problems.add(f"`{each.name}` of `[release]` must be text")
+                problems.add(f"`{field.name}` of `[release]` must be text")
             elif len(said) > _LONGEST or not said.replace("\n", " ").isprintable():
-                problems.add(f"`{each.name}` of `[release]` must have at most {_LONGEST:,} characters, all printable")
+                problems.add(f"`{field.name}` of `[release]` must have at most {_LONGEST:,} characters, all printable")
         problems.raise_as(ParameterError)
 
     def __bool__(self) -> bool:
@@ -107,7 +107,7 @@ class About:
 
     def words(self) -> dict[str, str]:
         """Return what is said, by the names of a plan file."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: text for name, text in said.items() if text}
 
     @classmethod
@@ -115,7 +115,7 @@ class About:
         """Read the ``[release]`` table of a plan."""
         if not isinstance(entry, Mapping):
             raise PlanError("`release` of a plan must be a table: `[release]`")
-        known = [each.name for each in fields(cls)]
+        known = [field.name for field in fields(cls)]
         if unknown := [str(name) for name in entry if name not in known]:
             listed = quoted(unknown)
             raise PlanError(f"`[release]` has the unknown keys {listed}; the valid keys are {', '.join(known)}")
@@ -196,13 +196,16 @@ class Plan:
             if name not in self.schema.names or name in self.schema.quasi_identifiers:
                 problems.add(f"`{name}` is accepted as a way to tell records apart, and is no column released as it is")
         if self.rehearsal not in REHEARSALS:
-            problems.add(f"`rehearsal` must be {' or '.join(f'`{each}`' for each in REHEARSALS)}")
+            problems.add(f"`rehearsal` must be {' or '.join(f'`{kind}`' for kind in REHEARSALS)}")
         if self.accepted and not self.class_models:
             problems.add("`accepted` is for promises about classes, and the plan has none")
         for described in self.measures:
             _collect(problems, partial(self._measure, described))
         _collect(problems, partial(self.method.resolve, self.schema))
-        for problem in (*(each for model in self.models for each in model.problems(self.schema)), *self._mismatches()):
+        for problem in (
+            *(problem for model in self.models for problem in model.problems(self.schema)),
+            *self._mismatches(),
+        ):
             problems.add(problem)
         problems.raise_as(PlanError)
         if self.policy is not None and (against := self.against(self.policy)):
@@ -400,7 +403,7 @@ class Plan:
             _collect(problems, lambda: Policy.from_document(content.pop("policy"))) if "policy" in content else None
         )
         measures = content.pop("measures", ["loss"])
-        if not (isinstance(measures, list) and all(isinstance(each, str | dict) for each in measures)):
+        if not (isinstance(measures, list) and all(isinstance(measure, str | dict) for measure in measures)):
             problems.add('`measures` of a plan must be a list of names, or of tables such as `{ name = "loss" }`')
         accepted = content.pop("accepted", [])
         if not (isinstance(accepted, list) and all(isinstance(each, str) for each in accepted)):

@@ -121,7 +121,7 @@ def _utility(pair: Pair, settings: Settings) -> dict[str, float | None]:
             distinguishable = learned.distinguishable
     return {
         "queries": utility.query_error(pair, seed=settings.seed).mean,
-        "distributions": float(np.mean([each.total_variation for each in utility.distributions(pair)])),
+        "distributions": float(np.mean([distribution.total_variation for distribution in utility.distributions(pair)])),
         "associations": utility.associations(pair).difference,
         "distinguishable": distinguishable,
     }

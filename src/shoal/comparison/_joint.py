@@ -83,7 +83,7 @@ def joint_risk(originals: Sequence[Table], releases: Sequence[str | Path]) -> Jo
     tables_of = list(originals) * len(releases) if len(originals) == 1 else list(originals)
     rows = [tables.in_order(table) for table in tables_of]
     keys = _keys(originals[0], rows, several=len(originals) > 1)
-    everybody = pc.unique(pa.chunked_array([chunk for each in keys for chunk in each.chunks]))
+    everybody = pc.unique(pa.chunked_array([chunk for key in keys for chunk in key.chunks]))
     joint, alone = np.zeros(len(everybody), dtype=np.int64), len(everybody)
     shown = np.zeros(len(everybody), dtype=np.bool_)
     for table, own, key, release in zip(tables_of, rows, keys, releases, strict=True):

@@ -112,7 +112,7 @@ def _forecast_series(
     with tempfile.TemporaryDirectory() as place:
         study = Series.create(Path(place) / "series", key=key)
         for number in range(releases):
-            names = pa.array([f"p{each}" for each in keys])
+            names = pa.array([f"p{key}" for key in keys])
             version = rows.take(pa.array(people))
             version = version.set_column(version.column_names.index(key), key, names)
             release = plan.run(tables.read(version).with_schema(plan.schema), series=study)

@@ -97,9 +97,9 @@ class Margins:
         """Return the estimated records of every value of a column; values that are not shown share what is left."""
         table = min(
             (
-                each
-                for each in self.tables
-                if column in each.columns and each.levels[each.columns.index(column)] == self.lows[column]
+                table
+                for table in self.tables
+                if column in table.columns and table.levels[table.columns.index(column)] == self.lows[column]
             ),
             key=lambda each: len(each.columns),
         )

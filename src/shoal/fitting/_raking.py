@@ -75,14 +75,14 @@ class RakedPool:
         replicates = np.empty((REPLICATES, len(self.weights)))
         for row in replicates:
             moved, of_all = [], 0.0
-            for each in self.constraints:
-                fitted = np.bincount(each.parts, self.weights, minlength=len(each.targets))
-                noise = generator.normal(0, np.sqrt(each.variances))
+            for constraint in self.constraints:
+                fitted = np.bincount(constraint.parts, self.weights, minlength=len(constraint.targets))
+                noise = generator.normal(0, np.sqrt(constraint.variances))
                 noise[-1] = 0.0
-                of_all += float(noise.sum()) * (each.share or 0.0)
-                if each.share is None:
+                of_all += float(noise.sum()) * (constraint.share or 0.0)
+                if constraint.share is None:
                     noise[0] = of_all
-                moved.append(_Constraint(each.parts, fitted + noise, each.variances))
+                moved.append(_Constraint(constraint.parts, fitted + noise, constraint.variances))
             row[:] = _fitted(self.weights, moved, self.multipliers, _AGAIN)[0]
         return replicates
 
@@ -118,7 +118,9 @@ def raked(
     if margins.whole:
         constraints.append(_all_records(margins, len(codes)))
     drawn = times * (margins.records / size)
-    weights, multipliers = _fitted(drawn, constraints, [np.zeros(len(each.targets)) for each in constraints], rounds)
+    weights, multipliers = _fitted(
+        drawn, constraints, [np.zeros(len(constraint.targets)) for constraint in constraints], rounds
+    )
     return RakedPool(codes, weights, constraints, multipliers)
 
 
@@ -266,7 +268,7 @@ def _drawn(margins: Margins, size: int, generator: np.random.Generator) -> Codes
     codes[:, first] = generator.choice(len(alone[first]), size, p=alone[first])
     done = {first}
     while len(done) < len(alone):
-        edge = next((each for each in edges if len({*each.columns} & done) == 1), None)
+        edge = next((edge for edge in edges if len({*edge.columns} & done) == 1), None)
         if edge is None:
             column = min({*range(len(alone))} - done)
             codes[:, column] = generator.choice(len(alone[column]), size, p=alone[column])

@@ -180,13 +180,14 @@ class Data(_Part):
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
         """The columns that make the classes."""
-        return tuple(each.name for each in self.columns if each.role.known_elsewhere)
+        return tuple(column.name for column in self.columns if column.role.known_elsewhere)
 
     def with_classes_of(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Return what is known of the columns, only some of them as quasi-identifiers."""
         others = {*self.quasi_identifiers} - {*names}
         return tuple(
-            each.model_copy(update={"role": Role.INSENSITIVE}) if each.name in others else each for each in self.columns
+            column.model_copy(update={"role": Role.INSENSITIVE}) if column.name in others else column
+            for column in self.columns
         )
 
 

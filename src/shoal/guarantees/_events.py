@@ -149,7 +149,8 @@ def _fields(kind: type[Event]) -> dict[str, tuple[object, bool]]:
     """Return the type of every field of a kind of steps, and whether certificates may leave it out."""
     types_of = type_hints(kind)
     return {
-        each.name: (types_of[each.name], bool(each.metadata.get(_UNLESS_DEFAULT))) for each in dataclasses.fields(kind)
+        field.name: (types_of[field.name], bool(field.metadata.get(_UNLESS_DEFAULT)))
+        for field in dataclasses.fields(kind)
     }
 
 

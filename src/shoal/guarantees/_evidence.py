@@ -51,7 +51,7 @@ class Evidence:
     def data(self, entry: PromiseEntry) -> Data:
         """Return what the certificate says of the table that a promise is about."""
         wanted = entry.file or self.certificate.data.file
-        return next(each for each in self.certificate.tables if each.file == wanted)
+        return next(table for table in self.certificate.tables if table.file == wanted)
 
     def steps(self, kind: type[E]) -> list[E]:
         """Return the steps of a kind, in their order."""
@@ -66,7 +66,7 @@ class Evidence:
 
     def counting(self, columns: Sequence[str] = ()) -> Counted:
         """Return the one step that counts the persons of classes: of those of some columns, or of the whole table."""
-        steps = [each for each in self.steps(Counted) if {*each.columns} in ({*columns}, set())]
+        steps = [step for step in self.steps(Counted) if {*step.columns} in ({*columns}, set())]
         if len(steps) != 1:
             raise KeyError(Counted.name)
         return steps[0]
@@ -74,7 +74,7 @@ class Evidence:
     def table_with(self, names: Sequence[str]) -> Data:
         """Return the first table that has these columns; KeyError where none has."""
         for data in self.certificate.tables:
-            if {*names} <= {each.name for each in data.columns}:
+            if {*names} <= {column.name for column in data.columns}:
                 return data
         raise KeyError(*names)
 
@@ -128,7 +128,7 @@ class Evidence:
             return self._encode(data, data.columns, sensitive)
 
     def _encode(self, data: Data, columns: Sequence[Column], sensitive: Sequence[str]) -> Frequencies:
-        schema = Schema(attributes=tuple(_attribute(each, sensitive) for each in columns), folder=self.folder)
+        schema = Schema(attributes=tuple(_attribute(column, sensitive) for column in columns), folder=self.folder)
         table = self.tables[data.file].with_schema(schema, allow_empty=True)
         return tables.encode(table, sensitive=tuple(sensitive)).frequencies
 

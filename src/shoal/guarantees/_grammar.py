@@ -48,7 +48,7 @@ def maybe(kind: type[Event], *, allows: Callable[[Any], bool] | None = None, **f
 def exactly(*steps: Event) -> list[ExpectedStep]:
     """Return that steps are always taken here whose every field the plan decides."""
     return [
-        ExpectedStep(kind=type(step), fields={each.name: getattr(step, each.name) for each in fields(step)})
+        ExpectedStep(kind=type(step), fields={field.name: getattr(step, field.name) for field in fields(step)})
         for step in steps
     ]
 

@@ -124,7 +124,7 @@ class Rounded(Event):
         """Look whether every released number is a multiple of its step."""
         for name, step in zip(self.columns, self.steps, strict=True):
             file = next(
-                (each.file for each in evidence.certificate.tables if name in {c.name for c in each.columns}), ""
+                (table.file for table in evidence.certificate.tables if name in {c.name for c in table.columns}), ""
             )
             values = distinct_values(evidence.tables[file], name).drop_null().cast(pa.float64()).to_numpy()
             nearest = np.rint(values / float(step)) * float(step)
@@ -230,7 +230,7 @@ class Counted(Event):
             return "it does not say how many records of a class one person has"
         if method.shows_members and data.class_column is None:
             # some steps put records into classes that nobody sees
-            sizes = [each.hidden_classes for each in evidence.all_steps if each.hidden_classes is not None]
+            sizes = [step.hidden_classes for step in evidence.all_steps if step.hidden_classes is not None]
         else:
             described = data.with_classes_of(self.columns or data.quasi_identifiers)
             classes = Classes.from_tuples(evidence.frequencies(data, columns=described))
@@ -252,7 +252,7 @@ class Counted(Event):
         """Return the table whose classes are meant: the one that shows them, where two are linked by classes."""
         linked = [data for data in evidence.certificate.tables if data.class_column is not None]
         named = [
-            data for data in evidence.certificate.tables if {*self.columns} <= {each.name for each in data.columns}
+            data for data in evidence.certificate.tables if {*self.columns} <= {column.name for column in data.columns}
         ]
         return linked[-1] if linked else named[0]
 

@@ -98,7 +98,7 @@ def partition(columns: Codes, counts: Integers, covers: Sequence[AttributeCover]
         np.ascontiguousarray(columns, dtype=np.int32),
         np.ascontiguousarray(counts, dtype=np.int64),
         np.array([(cover.ordered, *cover.costs.shape) for cover in covers], dtype=np.int64),
-        np.concatenate([np.zeros(0, np.int32), *(np.asarray(each, dtype=np.int32).ravel() for each in codes)]),
+        np.concatenate([np.zeros(0, np.int32), *(np.asarray(code, dtype=np.int32).ravel() for code in codes)]),
         np.concatenate([np.zeros(0), *(np.asarray(cover.costs, dtype=np.float64).ravel() for cover in covers)]),
         np.array([how.foresight, how.work, how.foresight_seconds, how.seconds], dtype=np.float64),
         *(labels, parents, work),

@@ -285,13 +285,13 @@ def _questions(asked: Screening) -> tuple[npt.NDArray[Any], ...]:
     """Return how many stages the orders have, what they ask for, and the distances as fractions, 0 / 0 if unknown."""
     stages = [*itertools.chain.from_iterable(asked.orders), Proportions()]
     fractions = [
-        (each.distance.numerator, each.distance.denominator)
-        if isinstance(each.distance, Fraction) and max(each.distance.as_integer_ratio()) < _LARGEST
+        (stage.distance.numerator, stage.distance.denominator)
+        if isinstance(stage.distance, Fraction) and max(stage.distance.as_integer_ratio()) < _LARGEST
         else (0, 0)
-        for each in stages
+        for stage in stages
     ]
     return (
         np.array([len(order) for order in asked.orders], dtype=np.int32),
-        np.array([(*each[:3], float(each.distance), each.exact) for each in stages], dtype=np.float64),
+        np.array([(*stage[:3], float(stage.distance), stage.exact) for stage in stages], dtype=np.float64),
         np.array(fractions, dtype=np.int64),
     )

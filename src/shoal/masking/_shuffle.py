@@ -76,7 +76,7 @@ class Shuffle(MaskingStep):
         known = _encode_given_columns(table, self.given)
         if int(whole.sum()) < 2 * (known.shape[1] + len(numbers)) + 2:
             raise DataError(f"columns {quoted(self.names)} have too few records with all values to shuffle them")
-        drawn = _draw_scores(np.stack([_scores(each) for each in numbers], axis=1), known, whole, generator(source))
+        drawn = _draw_scores(np.stack([_scores(number) for number in numbers], axis=1), known, whole, generator(source))
         changed, kept = {}, []
         for j, (name, each) in enumerate(zip(self.names, numbers, strict=True)):
             rows = np.arange(len(each))
@@ -134,7 +134,7 @@ def _scores(numbers: Floats) -> Floats:
 
 def _correlation(old: Floats, new: Floats) -> float:
     ranks = _ranks(old), _ranks(new)
-    return float(np.corrcoef(*ranks)[0, 1]) if all(len({*each.tolist()}) > 1 for each in ranks) else 1.0
+    return float(np.corrcoef(*ranks)[0, 1]) if all(len({*rank.tolist()}) > 1 for rank in ranks) else 1.0
 
 
 def _ranks(numbers: Floats) -> Floats:

@@ -32,7 +32,7 @@ class MaskingStep(ABC):
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters by name, as JSON knows them."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, object]) -> Self:

@@ -134,7 +134,7 @@ class Laplace:
                 "several `values` of `Laplace` must be multiples of its grid's step.",
                 hint="round them before you work out their joint sensitivity: each rounding can add a step to it",
             )
-        if any(abs(each) > LARGEST_STEPS for each in steps):
+        if any(abs(step) > LARGEST_STEPS for step in steps):
             raise ParameterError(
                 "`value` of `Laplace` must be within 2^62 steps of its grid.", hint="choose a coarser grid"
             )
@@ -142,7 +142,7 @@ class Laplace:
             noisy = _opendp(self.scale)(steps) if steps else []
         else:
             scale = Fraction(self.scale)
-            noisy = [each + discrete_laplace(scale, source=source) for each in steps]
+            noisy = [step + discrete_laplace(scale, source=source) for step in steps]
         return [self.grid.value(each) for each in noisy]
 
 

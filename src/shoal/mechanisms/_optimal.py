@@ -267,7 +267,7 @@ class OptimalBoxNoise:
         several: Sequence[Number] = [grids] * len(sensitivities) if isinstance(grids, Number) else grids
         if len(several) != len(sensitivities):
             raise ParameterError(f"`grids` of `{owner}` must be one or {len(sensitivities)} steps; got {len(several)}.")
-        exact = tuple(positive(each, "sensitivities", owner) for each in sensitivities)
+        exact = tuple(positive(sensitivity, "sensitivities", owner) for sensitivity in sensitivities)
         object.__setattr__(self, "sensitivities", exact)
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon", owner))
         object.__setattr__(self, "core", rational(core, "core", owner))

@@ -176,10 +176,10 @@ def _find_proved_box(equations: Equations, start: tuple[float, float]) -> Point 
             values, slopes = system(point)
             step = slopes.solve(values)
             point = (point - step).mid()
-            if max(float(abs(each).upper()) for each in step.entries()) < tiny:
+            if max(float(abs(entry).upper()) for entry in step.entries()) < tiny:
                 break
         # Krawczyk's m - Y F(m) + (1 - Y F'(box)) (box - m), Y nearly the inverse of F'(m): if in the box, so is a root
-        box = arb_mat([[arb(each, arb(tiny))] for each in point.entries()])
+        box = arb_mat([[arb(entry, arb(tiny))] for entry in point.entries()])
         values, slopes = system(point)
         inverse, wide = slopes.inv(), system(box)[1]
         image = point - inverse * values + (arb_mat([[1, 0], [0, 1]]) - inverse * wide) * (box - point)

@@ -203,7 +203,9 @@ class EstimatedUniqueness(Model):
         if not unique:
             return Achieved(share=0)
         estimates = self._estimates(_with(SizeCounts.of(sizes[sizes > 1]), unique))
-        return Achieved(share=min(float(_SHORT.create_decimal_from_float(above(each.ball))) for each in estimates))
+        return Achieved(
+            share=min(float(_SHORT.create_decimal_from_float(above(estimate.ball))) for estimate in estimates)
+        )
 
     def statement(self, words: Words = CLASSES) -> str:
         return (
@@ -214,7 +216,7 @@ class EstimatedUniqueness(Model):
     def _holds(self, others: SizeCounts, unique: int) -> bool:
         """Return whether the estimate for so many records that are alone, beside other classes, is low enough."""
         share = fraction(self.share)
-        return not unique or any(each.at_most(share) for each in self._estimates(_with(others, unique)))
+        return not unique or any(estimate.at_most(share) for estimate in self._estimates(_with(others, unique)))
 
     def _estimates(self, counts: SizeCounts) -> tuple[_Estimate, ...]:
         """Return the estimates of which the least is meant."""

@@ -75,7 +75,7 @@ class GeometricLoss(Measure):
     def value(self, recoding: Recoding, frequencies: Frequencies) -> float:
         sizes = form_classes(recoding, frequencies).sizes
         shares = [recoding.shares[j][recoding.codes[:, j]] for j in range(len(frequencies.attributes))]
-        costs = np.array([float((sizes * each).sum()) for each in shares])
+        costs = np.array([float((sizes * share).sum()) for share in shares])
         return self.combine_columns(frequencies, costs, frequencies.records - int(sizes.sum()))
 
     def combine_columns(self, frequencies: Frequencies, costs: Floats, suppressed: float) -> float:
@@ -109,7 +109,7 @@ class GeometricObjective(Objective):
         assert classes.codes is not None  # noqa: S101 - the search always gives codes
         sizes = np.where(kept, classes.sizes, 0)
         shares = (self._shares[j][level][classes.codes[:, j]] for j, level in enumerate(levels))
-        costs = np.array([float((sizes * each).sum()) for each in shares])
+        costs = np.array([float((sizes * share).sum()) for share in shares])
         return self._measure.combine_columns(self._frequencies, costs, classes.records - int(sizes.sum()))
 
     def floor(self, levels: Sequence[int]) -> float:

@@ -52,8 +52,8 @@ def assessment_text(found: Assessment, *, attacks: Attacks | None = None) -> str
     parts = [["Risk of the table as it is", *_align_rows(_risk_lines(found))]]
     parts += [["Note", *(f"  {line}" for line in textwrap.wrap(note, 92))] for note in found.notes]
     sizes = [
-        (band(each.smallest, each.largest), f"{each.classes:,}", f"{each.records:,}")
-        for each in found.reidentification.sizes
+        (band(size.smallest, size.largest), f"{size.classes:,}", f"{size.records:,}")
+        for size in found.reidentification.sizes
     ]
     parts.append(table_lines("Class sizes", ("size", "classes", "records"), sizes))
     if found.people is not None:
@@ -196,8 +196,8 @@ def _together(found: PeopleRisk) -> list[str]:
 
 def _columns(found: Assessment) -> _Table:
     rows = [
-        (each.column, f"{each.distinct:,}", share(each.separation), f"{each.unique_without:,}")
-        for each in found.columns
+        (column.column, f"{column.distinct:,}", share(column.separation), f"{column.unique_without:,}")
+        for column in found.columns
     ]
     return ("column", "values", "pairs told apart", "unique records without it"), [*rows]
 
@@ -205,14 +205,14 @@ def _columns(found: Assessment) -> _Table:
 def _attributes(found: Assessment) -> _Table:
     rows = [
         (
-            each.column,
-            f"{each.level}",
-            f"{each.values:,}",
-            share(each.baseline),
-            share(each.guess),
-            f"{each.certain:,}",
+            attribute.column,
+            f"{attribute.level}",
+            f"{attribute.values:,}",
+            share(attribute.baseline),
+            share(attribute.guess),
+            f"{attribute.certain:,}",
         )
-        for each in found.attributes
+        for attribute in found.attributes
     ]
     return ("column", "level", "values", "without", "with", "records whose value is certain"), [*rows]
 
@@ -239,12 +239,12 @@ def _table_of_knowledge(found: Attacks) -> _Table:
 def _table_of_attacks(found: Attacks) -> _Table:
     rows = [
         (
-            f"{each.name} {', '.join(each.columns)}".rstrip(),
-            share(each.success.rate),
-            share(each.baseline.rate),
-            f"{each.risk:.2f}",
+            f"{attack.name} {', '.join(attack.columns)}".rstrip(),
+            share(attack.success.rate),
+            share(attack.baseline.rate),
+            f"{attack.risk:.2f}",
         )
-        for each in found.main_attacks
+        for attack in found.main_attacks
     ]
     return ("attack", "success", "without the records", "risk"), [*rows]
 
@@ -331,7 +331,7 @@ def _special(found: SpecialUniques) -> str:
 
 
 def _contributions(found: SpecialUniques) -> _Table:
-    rows = [(each.column, share(each.share)) for each in found.columns]
+    rows = [(column.column, share(column.share)) for column in found.columns]
     return ("column", "share of all scores"), [*rows]
 
 

@@ -74,7 +74,7 @@ def _copies(values: Values, schema: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _warn_of_erased_columns(values: Values, schema: Schema, records: int) -> Iterator[tuple[str, str]]:
-    names = [each for each in schema.quasi_identifiers if each in values.names]
+    names = [quasi_identifier for quasi_identifier in schema.quasi_identifiers if quasi_identifier in values.names]
     erased = values.find_erased(names, TOP)
     for name in names:
         cells = records if name in erased else _erased_cells(values, name)
@@ -157,11 +157,13 @@ def _able(name: str, schema: Schema, method: Method) -> str:
 def _staying(release: Result) -> Iterator[tuple[str, str]]:
     """Say where an exchange leaves values with their records."""
     advice = "A larger k mixes more values; method `swap` can also promise different values in every class."
-    most = sorted((each for each in release.own_values if each.mean > _STAYING), key=lambda each: -each.mean)
+    most = sorted(
+        (own_value for own_value in release.own_values if own_value.mean > _STAYING), key=lambda each: -each.mean
+    )
     if most:
         shares = [f"{share(float(each.mean))} of those of `{each.column}`" for each in most[:_NAMED]]
         yield f"More released values than not are the record's own: on average, {_among(shares, len(most))}.", advice
-    single = [f"`{each.column}`" for each in release.own_values if each.greatest == 1]
+    single = [f"`{own_value.column}`" for own_value in release.own_values if own_value.greatest == 1]
     if single:
         yield (
             f"Some classes hold a single value of {_among(single[:_NAMED], len(single))}: whoever knows that a person "

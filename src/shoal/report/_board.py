@@ -80,26 +80,28 @@ def _disclosure(released: Table, table: TableFigures, schema: Schema) -> list[Di
     )
     disclosures = assess(released.with_schema(Schema(attributes=plain), allow_empty=True)).attributes
     return [
-        DisclosureFigures(column=each.column, baseline=each.baseline, guess=each.guess, certain=each.certain)
-        for each in disclosures
-        if each.level == 0
+        DisclosureFigures(
+            column=disclosure.column, baseline=disclosure.baseline, guess=disclosure.guess, certain=disclosure.certain
+        )
+        for disclosure in disclosures
+        if disclosure.level == 0
     ]
 
 
 def _attacks(found: Attacks) -> tuple[AttackFigures, ...]:
     return tuple(
         AttackFigures(
-            name=each.name,
-            columns=each.columns,
-            question=each.question,
-            success=each.success.rate,
-            low=each.success.low,
-            high=each.success.high,
-            baseline=each.baseline.rate,
-            risk=each.risk,
-            attempts=each.success.attempts,
+            name=attack.name,
+            columns=attack.columns,
+            question=attack.question,
+            success=attack.success.rate,
+            low=attack.success.low,
+            high=attack.success.high,
+            baseline=attack.baseline.rate,
+            risk=attack.risk,
+            attempts=attack.success.attempts,
         )
-        for each in found.main_attacks
+        for attack in found.main_attacks
     )
 
 
@@ -149,7 +151,7 @@ def questions(document: Document) -> Iterator[tuple[str, str, str]]:
 
 def _having(document: Document, *roles: Role) -> str:
     columns = [each for each in document.described if each.role in roles]
-    return "; ".join(f"`{each.name}` ({each.done})" for each in columns) or "no column"
+    return "; ".join(f"`{column.name}` ({column.done})" for column in columns) or "no column"
 
 
 def _identifiable(document: Document) -> Iterator[str]:
@@ -195,7 +197,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
     yield element("p", words)
     yield element("h3", "Can a person be singled out?")
     yield _crowds(document)
-    yield from _render_attacks([each for each in board.attacks if each.name == "singling out"])
+    yield from _render_attacks([attack for attack in board.attacks if attack.name == "singling out"])
     yield element("h3", "Can records about the same person be linked?")
     if board.linkage:
         rows = [
@@ -203,7 +205,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
         ]
         yield element("p", "An intruder looks for a person by some of the quasi-identifiers.")
         yield table_of(("columns known", "one record fits", "linked", "linked at worst"), rows)
-    linked = [each for each in board.attacks if each.name == "linkability"]
+    linked = [attack for attack in board.attacks if attack.name == "linkability"]
     if not board.linkage and not linked:
         yield element("p", "Not measured: the release alone does not show it.")
     yield from _render_attacks(linked)
@@ -216,7 +218,7 @@ def _opinion(document: Document, board: BoardFigures) -> Iterable[Html]:
             "p", "Guesses of a sensitive value by someone who knows a person's class, computed from the release:"
         )
         yield table_of(("column", "right without the class", "right with it", "records whose value is certain"), rows)
-    inferred = [each for each in board.attacks if each.name not in _WHICH]
+    inferred = [attack for attack in board.attacks if attack.name not in _WHICH]
     if not board.disclosure and not inferred:
         yield element(
             "p", "Not measured: no column of the release is declared sensitive, or its classes are not visible."
@@ -264,7 +266,10 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
         "identify anybody by what is left."
     )
     yield element("p", words)
-    rows = [(each.column, " ".join(each.letters), each.verdict, each.words) for each in board.identifiers]
+    rows = [
+        (identifier.column, " ".join(identifier.letters), identifier.verdict, identifier.words)
+        for identifier in board.identifiers
+    ]
     yield table_of(("released column", "identifiers", "result", "what was seen"), rows, words=True)
     listed = [(letter, text, _list_findings(board, letter)) for letter, text in IDENTIFIERS.items()]
     yield table_of(("", "identifier", "in the released columns"), listed, words=True)
@@ -289,9 +294,9 @@ def _hipaa(document: Document, board: BoardFigures) -> Iterable[Html]:
 
 
 def _list_findings(board: BoardFigures, letter: str) -> str:
-    findings = [each for each in board.identifiers if letter in each.letters]
-    sure = [each.column for each in findings if each.verdict == Verdict.FOUND]
-    open_ = [each.column for each in findings if each.verdict == Verdict.DECIDE]
+    findings = [identifier for identifier in board.identifiers if letter in identifier.letters]
+    sure = [finding.column for finding in findings if finding.verdict == Verdict.FOUND]
+    open_ = [finding.column for finding in findings if finding.verdict == Verdict.DECIDE]
     parts = [*([f"found: {', '.join(sure)}"] if sure else []), *([f"to decide: {', '.join(open_)}"] if open_ else [])]
     return "; ".join(parts) or "nothing found"
 

@@ -241,8 +241,8 @@ def levels_chart(levels: Sequence[LevelFigures]) -> Chart:
         content=join(_ladder(number, level) for number, level in enumerate(levels)),
         header=("column", "level", "released values"),
         rows=tuple(
-            (each.column, f"{each.level} of {each.height}", ", ".join(shorten(text, 40) for text in each.examples))
-            for each in levels
+            (level.column, f"{level.level} of {level.height}", ", ".join(shorten(text, 40) for text in level.examples))
+            for level in levels
         ),
     )
 

@@ -139,8 +139,8 @@ def _fewer(bins: Sequence[Bin]) -> list[Bin]:
         # the commonest of the original: pictures of several releases of a table then show the same values
         common = sorted(values, key=lambda each: (each.rest, -each.original, -each.released))
         kept = {id(each) for each in common[: _BESIDE - 1]}
-        rest = [each for each in values if id(each) not in kept]
-        values = [*(each for each in values if id(each) in kept), _together(rest)]
+        rest = [value for value in values if id(value) not in kept]
+        values = [*(value for value in values if id(value) in kept), _together(rest)]
     return [*values, *aside]
 
 

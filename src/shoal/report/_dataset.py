@@ -97,9 +97,9 @@ def _tables(
         for name, data in zip(names, certificate.tables, strict=True)
     ]
     known: _Rows = [
-        (table.name, each.name, each.role.value, levels.get(f"{table.name}.{each.name}", _done(each.role)))
+        (table.name, column.name, column.role.value, levels.get(f"{table.name}.{column.name}", _done(column.role)))
         for table in plan.schema
-        for each in table.columns
+        for column in table.columns
     ]
     risk: _Rows = [
         (str(m), f"{fewest:,}", "promised" if m == plan.promise.m else "") for m, fewest in enumerate(figures.rarest)

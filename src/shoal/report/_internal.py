@@ -81,8 +81,8 @@ def internal_report(folder: str | Path, original: Table, plan: Plan) -> Document
         changes["lattice"] = None if again.search is None else lattice_figures(again.search)
         people = again.people or people
     own = again if again is not None else _clusters_again(plan, original, certificate)
-    changes["own_values"] = () if own is None else tuple(OwnFigures.of(each) for each in own.own_values)
-    changes["people"] = tuple(PeopleFigures.of(each) for each in people)
+    changes["own_values"] = () if own is None else tuple(OwnFigures.of(own_value) for own_value in own.own_values)
+    changes["people"] = tuple(PeopleFigures.of(person) for person in people)
     return public.model_copy(update=changes)
 
 

@@ -233,7 +233,7 @@ def summary(release: Result) -> str:
         # quasi-identifiers are released as they are: whoever knows them finds the record as before
         lines += _risk(FINDING, _RISKS, [release.before, release.before])
         linked = [part for part in release.parts if part.class_column is not None]
-        secrets = [each.name for part in linked for each in part.columns if each.role is Role.SENSITIVE]
+        secrets = [column.name for part in linked for column in part.columns if column.role is Role.SENSITIVE]
         if linked and secrets:
             values, by = values_of(linked[-1].table, linked[-1].table.columns), [str(linked[-1].class_column)]
             highest = max(values.commonest_share(by, name) for name in secrets)
@@ -242,7 +242,7 @@ def summary(release: Result) -> str:
             lines += _risk(MOVED, _HIDDEN_RISKS, [release.after])
     else:
         lines += _risk("Risk of the worst table" if apart else "Risk", _RISKS, shown)
-    lines += _kept_lines([OwnFigures.of(each) for each in release.own_values])
+    lines += _kept_lines([OwnFigures.of(own_value) for own_value in release.own_values])
     return "\n".join([*lines, *_people([PeopleFigures.of(each) for each in release.people or ()])])
 
 
@@ -267,7 +267,7 @@ def render_text(document: Document) -> str:
     for table in document.tables:
         if table.risk is not None:
             shown = [table.risk] if document.before is None else [document.before, table.risk]
-            title = FINDING if any(each.learnt is not None for each in document.tables) else "Risk"
+            title = FINDING if any(table.learnt is not None for table in document.tables) else "Risk"
             lines += _risk(f"{title}, {table.file}", _RISKS, shown)
         elif table.learnt is not None:
             lines += _learnt(f"{LEARNING}, {table.file}", table.learnt)

@@ -80,8 +80,8 @@ class Assessment:
 
     def _repr_html_(self) -> str:
         rows = [
-            (each.column, f"{each.distinct:,}", share(each.separation), f"{each.unique_without:,}")
-            for each in self.columns
+            (column.column, f"{column.distinct:,}", share(column.separation), f"{column.unique_without:,}")
+            for column in self.columns
         ]
         header = ("column", "distinct values", "pairs told apart", "unique records without it")
         return notebook.render_table(repr(self).strip("<>"), header, rows)
@@ -237,7 +237,7 @@ def _flatten_hierarchies(schema: Schema, table: Table, *, released: bool) -> Tab
         if not released:
             raise
     # sensitive values of a release, too, may fit no hierarchy
-    return table.with_schema(replace(schema, attributes=tuple(_words(each) for each in attributes)))
+    return table.with_schema(replace(schema, attributes=tuple(_words(attribute) for attribute in attributes)))
 
 
 def _flat(attribute: Attribute, *, released: bool) -> Attribute:

@@ -216,7 +216,11 @@ def combination_risk_of(data: Sample, *, largest: int, k: int) -> tuple[Combinat
             f"{keys} columns have {number:,} combinations of at most {largest}; at most {_MOST:,} can be looked at.",
             hint="look at combinations of fewer columns",
         )
-    chosen = (each for size in range(1, min(largest, keys) + 1) for each in itertools.combinations(range(keys), size))
+    chosen = (
+        combination
+        for size in range(1, min(largest, keys) + 1)
+        for combination in itertools.combinations(range(keys), size)
+    )
     risks = [_risk(data, each, k) for each in chosen]
     return tuple(sorted(risks, key=lambda each: (-each.unique, -each.linked, len(each.columns), each.columns)))
 

@@ -87,12 +87,12 @@ def _measure_linked(compared: list[_Compared], records: int) -> float:
     scale = [each.width for each in numeric]
     if not others:
         return linked_percentage(numbers, masked_numbers, scale=scale)
-    codes, masked_codes = _stack([each.original for each in others], [each.masked for each in others], records)
+    codes, masked_codes = _stack([other.original for other in others], [other.masked for other in others], records)
     return linked_percentage_mixed(
         (numbers, codes),
         (masked_numbers, masked_codes),
         scale=scale,
-        distances=[each.distances for each in others if each.distances is not None],
+        distances=[other.distances for other in others if other.distances is not None],
     )
 
 
@@ -147,7 +147,9 @@ def _semantic(axis: ColumnAxis, low: npt.NDArray[np.int32], high: npt.NDArray[np
                 if codes[first] == codes[last] and node[0] <= first and last <= node[1]:
                     above.add(node)
         ancestors.append(frozenset(above))
-    concepts = {node: number for number, node in enumerate(dict.fromkeys(node for each in ancestors for node in each))}
+    concepts = {
+        node: number for number, node in enumerate(dict.fromkeys(node for ancestor in ancestors for node in ancestor))
+    }
     marks = np.zeros((len(ancestors), len(concepts)), dtype=np.bool_)
     for row, each in enumerate(ancestors):
         marks[row, [concepts[node] for node in each]] = True

@@ -121,8 +121,8 @@ def _finding(released: Table, profile: ColumnProfile, schema: Schema) -> Finding
     identifiers = list(_find_identifiers(released, profile, schema))
     if not identifiers:
         return Finding(column=profile.name)
-    verdict = min((each.verdict for each in identifiers), key=list(Verdict).index)
-    worst = [each for each in identifiers if each.verdict is verdict]
+    verdict = min((identifier.verdict for identifier in identifiers), key=list(Verdict).index)
+    worst = [identifier for identifier in identifiers if identifier.verdict is verdict]
     letters = "".join(sorted({letter for each in worst for letter in each.letters}))
     words = "; ".join(dict.fromkeys(each.words for each in worst))
     return Finding(column=profile.name, letters=letters, verdict=verdict, words=words)

@@ -150,8 +150,8 @@ class HierarchyRule(ABC):
 
     def __post_init__(self) -> None:
         # lists become tuples, so that rules can be compared and hashed
-        for each in dataclasses.fields(self):
-            object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
+        for parameter in dataclasses.fields(self):
+            object.__setattr__(self, parameter.name, _frozen(getattr(self, parameter.name)))
         problems = Problems()
         for problem in self.problems():
             problems.add(problem)
@@ -161,16 +161,18 @@ class HierarchyRule(ABC):
     def read(cls, entry: TomlTable) -> Self | None:
         """Return the rule that a table of a schema file describes, or None and note why there is none."""
         parameters = {}
-        for each in cls._places():
-            required = each.default is dataclasses.MISSING
-            parameters[each.name] = entry.get(each.metadata["key"], each.metadata["read"], required=required)
+        for parameter in cls._places():
+            required = parameter.default is dataclasses.MISSING
+            parameters[parameter.name] = entry.get(
+                parameter.metadata["key"], parameter.metadata["read"], required=required
+            )
         if not entry.close():
             return None
         return cls(**{name: value for name, value in parameters.items() if value is not None})
 
     def write(self) -> dict[str, object]:
         """Return the table of a schema file that describes the rule; what has its default value is left out."""
-        values = {each: getattr(self, each.name) for each in self._places()}
+        values = {field: getattr(self, field.name) for field in self._places()}
         return {
             each.metadata["key"]: each.metadata["write"](value)
             for each, value in values.items()

@@ -346,10 +346,10 @@ def _settings(attribute: Attribute) -> list[str]:
         settings["pseudonym"] = True
     if attribute.reason:
         settings["reason"] = attribute.reason
-    for each in dataclasses.fields(attribute.reading):
-        value = getattr(attribute.reading, each.name)
-        if value != each.default:
-            settings[each.name] = value
+    for field in dataclasses.fields(attribute.reading):
+        value = getattr(attribute.reading, field.name)
+        if value != field.default:
+            settings[field.name] = value
     if attribute.derived is not None:
         settings["derived"] = attribute.derived.write()
     return [f"{key} = {toml_value(value)}" for key, value in settings.items() if value is not None]

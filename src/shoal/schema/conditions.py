@@ -184,8 +184,8 @@ def attributes(condition: Condition | None) -> frozenset[str]:
 
 def _all(regions: Iterable[Region]) -> Region:
     limits: dict[str, Any] = {}
-    for each in regions:
-        for attribute, values in each.items():
+    for region in regions:
+        for attribute, values in region.items():
             limits[attribute] = limits[attribute] & values if attribute in limits else values
     return limits
 
@@ -193,7 +193,7 @@ def _all(regions: Iterable[Region]) -> Region:
 def _common(regions: list[Region]) -> Region:
     shared = set(regions[0]).intersection(*regions[1:])
     return {
-        attribute: reduce(lambda a, b: a | b, [each[attribute] for each in regions])  # type: ignore[operator]
+        attribute: reduce(lambda a, b: a | b, [region[attribute] for region in regions])  # type: ignore[operator]
         for attribute in sorted(shared)
     }
 

@@ -102,7 +102,7 @@ def _values(folder: SeriesFolder, name: str, least: int) -> Decision:
             texts = pc.fill_null(rows[VALUE + name].cast(pa.string()), "").combine_chunks()
             chunks.append(texts.take(pc.index_in(keys, value_set=rows[KEY].combine_chunks())))
     numbers: dict[str | None, int] = {None: -1}
-    history = [np.array([numbers.setdefault(text, len(numbers)) for text in each.to_pylist()]) for each in chunks]
+    history = [np.array([numbers.setdefault(text, len(numbers)) for text in chunk.to_pylist()]) for chunk in chunks]
     broken = broken_crowds(joint, history, least)
     if len(broken):
         return False, f"{counted(len(broken), 'joint crowd')} show fewer than {least} values, in a release or linked"
@@ -123,7 +123,7 @@ def _sequences(folder: SeriesFolder) -> tuple[pa.Array, Integers]:
     if any(len(sequence) != len(folder.entries) for sequence in sequences.values()):
         raise ShoalError("a release of the series folder lacks people of earlier ones")
     numbers: dict[tuple[int, ...], int] = {}
-    joint = [numbers.setdefault(tuple(each), len(numbers)) for each in sequences.values()]
+    joint = [numbers.setdefault(tuple(sequence), len(numbers)) for sequence in sequences.values()]
     return pa.array(list(sequences), pa.binary(HASH)), np.array(joint, dtype=np.int64)
 
 

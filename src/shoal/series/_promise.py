@@ -56,7 +56,7 @@ class SeriesKAnonymity(Requirement):
     """
 
     k: int = field(metadata=WHOLE)
-    leavers: str = field(default=Leavers.FROZEN.value, metadata=one_of(*(each.value for each in Leavers)))
+    leavers: str = field(default=Leavers.FROZEN.value, metadata=one_of(*(treatment.value for treatment in Leavers)))
     class_size: int | None = field(default=None, metadata=optional(WHOLE))
     show_crowds: bool = field(default=False, metadata=FLAG)
     name: ClassVar[str] = "series-k-anonymity"

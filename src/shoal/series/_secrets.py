@@ -14,7 +14,7 @@ __all__ = ["broken_crowds", "diversities", "unsupported_models"]
 
 def unsupported_models(models: Sequence[Model]) -> list[str]:
     """Return the names of models that no series can keep."""
-    return [each.name for each in models if not isinstance(each, KAnonymity | DistinctLDiversity | PSensitive)]
+    return [model.name for model in models if not isinstance(model, KAnonymity | DistinctLDiversity | PSensitive)]
 
 
 def diversities(models: Sequence[Model]) -> dict[str, int]:

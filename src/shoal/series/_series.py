@@ -182,7 +182,7 @@ def _list_changed_promises(plan: Plan, promise: SeriesKAnonymity, first: Release
     messages = []
     if promise.k != first.k:
         messages.append(f"the series promises k = {first.k}, and this release k = {promise.k}; k cannot change")
-    asked = [{"model": each.name, **each.parameters()} for each in plan.class_models]
+    asked = [{"model": model.name, **model.parameters()} for model in plan.class_models]
     if sorted(map(_text, asked)) != sorted(map(_text, first.models)):
         messages.append(
             "the promises about classes are not those of the first release of the series; they cannot change"

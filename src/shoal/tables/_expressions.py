@@ -311,7 +311,7 @@ class Value:
     def over(self, *, group_by: str | Value, order_by: Sequence[Any] | Value = ()) -> Value:
         """Return a figure of the rows that share a value, in an order."""
         orders = [order_by] if isinstance(order_by, Value) else list(order_by)
-        orders = [each if isinstance(each, Ordering) else ascending(each) for each in orders]
+        orders = [order if isinstance(order, Ordering) else ascending(order) for order in orders]
         group = group_by if isinstance(group_by, Value) else named_field(group_by)
 
         def write(_: Dialect, figure: str, by: str, *order: str) -> str:

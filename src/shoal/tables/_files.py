@@ -140,7 +140,7 @@ def _read(source: Any, options: Options) -> Table:
 
 def _reader(source: object) -> Format:
     try:
-        reader = next((each for each in FORMATS.values() if each.takes(source)), None)
+        reader = next((file_format for file_format in FORMATS.values() if file_format.takes(source)), None)
         if reader is not None:
             return reader
         if not isinstance(source, str | Path):
@@ -199,7 +199,7 @@ def written_ending(source: str) -> str | None:
 
 
 def _users(option: str) -> str:
-    *others, last = (each.title for each in FORMATS.values() if option in each.options)
+    *others, last = (file_format.title for file_format in FORMATS.values() if option in file_format.options)
     return f"{', '.join(others)} and {last}" if others else last
 
 

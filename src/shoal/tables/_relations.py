@@ -148,7 +148,7 @@ class Filter(TableQuery):
         self.conditions = conditions
 
     def body(self, dialect: Dialect, sources: Sequence[str]) -> str:
-        conditions = " AND ".join(each.sql(dialect, _plain(dialect)) for each in self.conditions)
+        conditions = " AND ".join(condition.sql(dialect, _plain(dialect)) for condition in self.conditions)
         return f"SELECT * FROM {sources[0]} AS t WHERE {conditions}"
 
 
@@ -175,7 +175,7 @@ class Order(TableQuery):
         self.keys = keys
 
     def body(self, dialect: Dialect, sources: Sequence[str]) -> str:
-        keys = ", ".join(each.sql(dialect, _plain(dialect)) for each in self.keys)
+        keys = ", ".join(key.sql(dialect, _plain(dialect)) for key in self.keys)
         return f"SELECT * FROM {sources[0]} AS t" + (f" ORDER BY {keys}" if keys else "")
 
 

@@ -34,7 +34,7 @@ def sampler(table: Table, profiles: Sequence[ColumnProfile]) -> Callable[[Sequen
     Given names of columns, the records share their values with others; in a small table they are all records. Columns
     of lists and structures are left out. No value of the data is returned.
     """
-    absent = {each.name: each.reading.missing_values for each in profiles if each.type != "other"}
+    absent = {profile.name: profile.reading.missing_values for profile in profiles if profile.type != "other"}
     records = profiles[0].records if profiles else 0
 
     @cache

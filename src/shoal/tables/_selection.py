@@ -103,7 +103,7 @@ def _condition_text(node: Any, *, negated: bool) -> str:
         column, low, high = _column(node.arg), _value(node.lower_bound), _value(node.upper_bound)
         return f"{column} < {low} or {column} > {high}" if negated else f"{column} between {low} and {high}"
     if isinstance(node, ops.InValues):
-        column, values = _column(node.value), ", ".join(_value(each) for each in node.options)
+        column, values = _column(node.value), ", ".join(_value(option) for option in node.options)
         return f"{column} not in ({values}) and {column} is not missing" if negated else f"{column} in ({values})"
     raise _unknown(node)
 
@@ -232,11 +232,11 @@ class RecordStore:
         self, names: Sequence[str], name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]
     ) -> tuple[dict[str, pa.ChunkedArray], pa.ChunkedArray, pa.ChunkedArray]:
         """Return what :meth:`total` does for every combination of some columns' values, and these by column."""
-        keys = {self._names[each]: self._records[self._names[each]] for each in names}
+        keys = {self._names[name]: self._records[self._names[name]] for name in names}
         records = self._units(None, name, origin, step, bounds, beside=keys)
         grouped = records.group_by(list(keys)).aggregate(s=records.unit.sum(), n=records.count())
         rows = self._compute(grouped)
-        return {each: rows[self._names[each]] for each in names}, rows["s"], rows["n"]
+        return {name: rows[self._names[name]] for name in names}, rows["s"], rows["n"]
 
     def tally(
         self, where: Selection | None, name: str, *, origin: Fraction, step: Fraction, bounds: tuple[int, int]

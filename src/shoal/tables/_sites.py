@@ -134,7 +134,7 @@ class Executors:
         tasks = self.engine.session.range(0, len(names), 1, len(names))
         with quiet(paths[0].parent.name):
             reports = _reports(tasks, functools.partial(_look_at, names, look))
-        if any("unshared" in each for each in reports):
+        if any("unshared" in report for report in reports):
             raise InputError(
                 "the Spark executors do not see the files of the release",
                 hint="verify it in a folder that the driver and all executors share, or without `spark`",
@@ -145,7 +145,7 @@ class Executors:
 def site_of(tables: Iterable[Table]) -> Site:
     """Return where these tables are written: by the executors, if one of them lies on a cluster."""
     engines = [table.engine for table in tables]
-    return next((Executors(each) for each in engines if isinstance(each, SparkEngine) and each.spread), Here())
+    return next((Executors(engine) for engine in engines if isinstance(engine, SparkEngine) and engine.spread), Here())
 
 
 def site_of_session(session: Any | None) -> Site:

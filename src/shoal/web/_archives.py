@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from shoal.errors import DataError
+from shoal.folder import CERTIFICATE
 from shoal.web.api.releases import is_release_name
 from shoal.web.api.tables import DAMAGED
 
@@ -46,11 +47,11 @@ def _named(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         parts = PurePosixPath(entry.filename).parts
         if not entry.is_dir() and parts and not any(part in _LITTER for part in parts):
             wanted.setdefault(entry.filename, entry)
-    certificates = [name for name in wanted if PurePosixPath(name).name == "certificate.json"]
+    certificates = [name for name in wanted if PurePosixPath(name).name == CERTIFICATE]
     if len(certificates) != 1:
-        told = "this zip holds no certificate.json" if not certificates else "this zip holds more than one release"
+        told = f"this zip holds no {CERTIFICATE}" if not certificates else "this zip holds more than one release"
         raise DataError(told, hint=_HINT)
-    root = certificates[0].removesuffix("certificate.json")
+    root = certificates[0].removesuffix(CERTIFICATE)
     found: dict[str, zipfile.ZipInfo] = {}
     for name, entry in wanted.items():
         inside = name.removeprefix(root)

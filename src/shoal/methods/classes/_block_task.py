@@ -145,7 +145,7 @@ class BlockTask:
 
     def _coordinates(self, numbers: list[Floats]) -> Floats:
         """Return the coordinates that blocks are cut along."""
-        axes = [axis.places(numbers[axis.column]) for each in self.form.columns for axis in each.axes]
+        axes = [axis.places(numbers[axis.column]) for column in self.form.columns for axis in column.axes]
         return np.stack(axes, axis=1) if axes else np.zeros((len(numbers[0]), 0))
 
 

@@ -163,7 +163,7 @@ class _BlockPlan:
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
-        return tuple(each.attribute for each in self.columns)
+        return tuple(column.attribute for column in self.columns)
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -178,7 +178,7 @@ class _BlockPlan:
     @property
     def axes(self) -> tuple[Coordinate, ...]:
         """The coordinates along which blocks are cut; none where a block must have all records of a person."""
-        return () if self.blocks.persons else tuple(axis for each in self.columns for axis in each.axes)
+        return () if self.blocks.persons else tuple(axis for column in self.columns for axis in column.axes)
 
     @property
     def most(self) -> int:
@@ -272,7 +272,7 @@ class _BlockPlan:
 
     def errors(self, sse: float) -> Errors:
         """Return the errors of the release: those of releasing the mean of all need no look at the records."""
-        sst = sum(each.attribute.weight * each.spread for each in self.columns)
+        sst = sum(column.attribute.weight * column.spread for column in self.columns)
         return Errors(sse=sse, sst=float(sst))
 
 

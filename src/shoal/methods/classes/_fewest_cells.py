@@ -316,7 +316,7 @@ class Gathering:
         """Let all go to other crowds, if that costs less than the crowd."""
         goals = {}
         for row in crowd.members:
-            others = [each for each in options[row] if each is not crowd and each.members]
+            others = [option for option in options[row] if option is not crowd and option.members]
             if not others:
                 return False
             goals[row] = min(others, key=lambda each: self._cost_of_joining(row, each))

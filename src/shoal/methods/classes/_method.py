@@ -344,7 +344,7 @@ def counting(run: ClassRun, columns: Sequence[str] = ()) -> list[Event]:
 
 def select_measures(plan: Plan, measures: Mapping[str, float]) -> dict[str, float | None]:
     """Return the measures asked for and those of the form; the loss only where values are generalised."""
-    names = dict.fromkeys((*(each.label for each in plan.weighted_measures), *measures))
+    names = dict.fromkeys((*(measure.label for measure in plan.weighted_measures), *measures))
     return {name: measures.get(name) for name in names if name != "loss" or name in measures}
 
 

@@ -378,7 +378,11 @@ def _aggregate_apart(work: Work, method: Microaggregation) -> Result:
     labels, errors = [], Errors()
     for number, names in enumerate(groups):
         work.watch.step(1 + number, 2 + len(groups), "making classes")
-        chosen = tuple(each for each in opened.people.quasi_identifiers if each.attribute.name in names)
+        chosen = tuple(
+            quasi_identifier
+            for quasi_identifier in opened.people.quasi_identifiers
+            if quasi_identifier.attribute.name in names
+        )
         people = replace(opened.people, quasi_identifiers=chosen)
         classified, made = settle_classes(
             replace(opened, people=people), method.classify(people, plan.class_models, work.source)
@@ -465,10 +469,10 @@ class TMicroaggregate(BlockMethod):
 def step_of_comparison(columns: Sequence[Attribute], distance: str) -> Compared:
     """Say how records were compared."""
     return Compared(
-        scaled=tuple(each.name for each in columns if each.kind is not Kind.CATEGORICAL),
+        scaled=tuple(column.name for column in columns if column.kind is not Kind.CATEGORICAL),
         concepts=_names(columns, Kind.CATEGORICAL),
         distance=distance,
-        weighted=any(each.weight != 1 for each in columns),
+        weighted=any(column.weight != 1 for column in columns),
     )
 
 

@@ -207,7 +207,7 @@ def _joint_factor(entry: PromiseEntry, evidence: Evidence, columns: Sequence[str
     if hidden:
         return min(hidden)
     data = evidence.data(entry)
-    linked = [each.name for each in data.columns if each.role.known_elsewhere]
+    linked = [column.name for column in data.columns if column.role.known_elsewhere]
     frequencies = evidence.count_tuples(data, [*linked, *columns])
     classes, _ = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in linked]])
     values, firsts = group(frequencies.codes[:, [frequencies.attributes.index(name) for name in columns]])

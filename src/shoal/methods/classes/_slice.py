@@ -310,7 +310,7 @@ def _together(
         after=worst.after,
         records=table.count(),
         domains=tuple(sorted(domains, key=lambda each: plan.schema.names.index(each.column))),
-        sensitive_hierarchies=tuple(each for release in releases for each in release.sensitive_hierarchies),
+        sensitive_hierarchies=tuple(hierarchy for release in releases for hierarchy in release.sensitive_hierarchies),
         parts=tuple(part for part, _, _ in made),
         record_classes=tuple(classes for release in releases for classes in release.record_classes),
         own_values=tuple(own for release in releases for own in release.own_values),

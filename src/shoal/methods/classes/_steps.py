@@ -136,7 +136,9 @@ class Classed(Event):
             if evidence.steps(Blocked):
                 same = self.classes >= len(counts) and self.smallest <= counts.min() and self.largest <= counts.max()
             return bool(same), "" if same else wrong
-        listed = [each.exact["histograms"] for each in evidence.certificate.promises if "histograms" in each.exact]
+        listed = [
+            promise.exact["histograms"] for promise in evidence.certificate.promises if "histograms" in promise.exact
+        ]
         of_promise = {sum(row[1:]) for rows in listed for row in rows}  # type: ignore[attr-defined]
         same = not of_promise or (self.smallest, self.largest) == (min(of_promise), max(of_promise))
         return same, "" if same else "these are not the classes that a promise lists"

@@ -171,7 +171,7 @@ class Suppress(PartitionMethod):
         guarantee = Guarantee(
             promises=(
                 *(state_promise(model, run.readings, run.words()) for model in models),
-                *(each.promise(run.words()) for each in wildcards),
+                *(wildcard.promise(run.words()) for wildcard in wildcards),
             ),
             events=(_step(people, codes, hidden, wildcards),),
         )

@@ -257,8 +257,10 @@ class IndividualRankingSwap(PartitionMethod):
             errors += _moved_errors(opened, j, order).multiply(opened.plan.schema[attribute.name].weight)
         _require_exchanges(own_values)
         runs = [
-            opened.run(Classified(partition=each), Formed(columns={}, partition=each, measures=errors.measures()))
-            for each in partitions
+            opened.run(
+                Classified(partition=partition), Formed(columns={}, partition=partition, measures=errors.measures())
+            )
+            for partition in partitions
         ]
         run = min(runs, key=lambda each: each.crowd)
         promise = Exchanged(k=run.crowd, intruder="informed", columns=opened.plan.schema.sensitive)
@@ -287,7 +289,7 @@ def _own_value(opened: Opened, j: int, partition: Partition) -> OwnValue:
 
 def _require_exchanges(own_values: Sequence[OwnValue]) -> None:
     """Refuse columns in which every cluster has one value, so that everybody keeps theirs."""
-    empty = [each.column for each in own_values if each.mean == 1]
+    empty = [own_value.column for own_value in own_values if own_value.mean == 1]
     if empty:
         raise RequirementError(
             [

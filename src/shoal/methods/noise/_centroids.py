@@ -185,7 +185,7 @@ def dp_microaggregate(
         noise=noise,
         records_per_person=records_per_person,
     )
-    costs = [each.each(records_per_person or 1) for each in made.costs]
+    costs = [cost.each(records_per_person or 1) for cost in made.costs]
     parts = tuple(_release(records, attributes, made, costs, reference_points, source) for attributes in chosen)
     promise = privacy_promise(
         target,

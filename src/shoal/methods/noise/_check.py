@@ -90,7 +90,7 @@ def check_noise(
     }
     if made:
         checks += check_parts(entry.model, made[0], parts)
-    return [replace(each, shown=UNSEEN not in each.detail) for each in checks]
+    return [replace(check, shown=UNSEEN not in check.detail) for check in checks]
 
 
 def _read(entry: PromiseEntry, evidence: Evidence, target: Target, again: Promise, per_person: int) -> _Checked:

@@ -222,12 +222,15 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """The names of the columns that have noise: numbers first."""
-        return [*(each.name for each in self.numbers), *(each.name for each in self.concepts)]
+        return [*(number.name for number in self.numbers), *(concept.name for concept in self.concepts)]
 
     @property
     def widths(self) -> tuple[Fraction, ...]:
         """The widths of their domains, in the same order."""
-        return (*(each.width for each in self.numbers), *(Fraction(each.taxonomy.width) for each in self.concepts))
+        return (
+            *(number.width for number in self.numbers),
+            *(Fraction(concept.taxonomy.width) for concept in self.concepts),
+        )
 
 
 def _number(bound: object) -> float:

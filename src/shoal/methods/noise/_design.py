@@ -64,12 +64,12 @@ class Design:
     @property
     def epsilon(self) -> Fraction:
         """What all attributes spend."""
-        return sum((each.epsilon for each in self.costs), Fraction(0))
+        return sum((cost.epsilon for cost in self.costs), Fraction(0))
 
     @property
     def rho(self) -> Fraction:
         """What all attributes lose in zero-concentrated differential privacy; 0 where epsilon says it all."""
-        return sum((each.rho for each in self.costs), Fraction(0))
+        return sum((cost.rho for cost in self.costs), Fraction(0))
 
     def kind(self, attributes: AttributeSet) -> NoiseKind:
         """Return the noise of the numbers of a set."""
@@ -108,7 +108,7 @@ def design(
     if noise == "gaussian" and (not delta or target == "record-query"):
         raise ParameterError("Gaussian noise needs a `delta`, and another target than `record-query`.")
     epsilons = split_budget(epsilon, spans, split)
-    costs, least = tuple(NoiseCost(epsilon=each) for each in epsilons), min(epsilons)
+    costs, least = tuple(NoiseCost(epsilon=epsilon) for epsilon in epsilons), min(epsilons)
     total = sum(epsilons, Fraction(0))
     pure: NoiseKind = "laplace" if noise == "laplace" else "box"
     person = records_per_person or 1
@@ -120,7 +120,7 @@ def design(
         other, others = _settled(target, sets, records, cost.each(person), "gaussian", k)
         if noise == "gaussian" or others < error:
             size, spent = other, delta
-            costs = tuple(NoiseCost(epsilon=each, rho=rho * each / total) for each in epsilons)
+            costs = tuple(NoiseCost(epsilon=epsilon, rho=rho * epsilon / total) for epsilon in epsilons)
     return Design(target=target, sets=sets, records=records, k=size, costs=costs, delta=spent, pure=pure)
 
 

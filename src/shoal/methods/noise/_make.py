@@ -121,15 +121,18 @@ def _as_it_is(attribute: Attribute) -> Attribute:
 def _records(method: DPMicroaggregation, encoded: EncodedRecords, columns: Columns) -> Records:
     numbers, concepts = columns.numbers, columns.concepts
     assert encoded.table.schema is not None  # noqa: S101 - it was given
-    values = {each.attribute.name: each for each in quasi_identifiers(encoded.table.schema, encoded)}
-    numeric = [_filled(method, each, values[each.name]) for each in numbers]
-    codes = [each.codes(values[each.name].values)[values[each.name].places] for each in concepts]
+    values = {
+        quasi_identifier.attribute.name: quasi_identifier
+        for quasi_identifier in quasi_identifiers(encoded.table.schema, encoded)
+    }
+    numeric = [_filled(method, number, values[number.name]) for number in numbers]
+    codes = [concept.codes(values[concept.name].values)[values[concept.name].places] for concept in concepts]
     return Records(
         numeric=np.stack(numeric, axis=1) if numeric else np.empty((0, 0)),
         codes=np.stack(codes, axis=1) if codes else np.empty((0, 0), np.int32),
-        taxonomies=tuple(each.taxonomy for each in concepts),
-        lower=np.array([each.lower for each in numbers]),
-        upper=np.array([each.upper for each in numbers]),
+        taxonomies=tuple(concept.taxonomy for concept in concepts),
+        lower=np.array([number.lower for number in numbers]),
+        upper=np.array([number.upper for number in numbers]),
     )
 
 

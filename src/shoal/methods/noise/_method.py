@@ -221,7 +221,7 @@ class DPMicroaggregation(Method):
 
     def filling(self, columns: Columns) -> DPMicroaggregation:
         """Return the method that names what stands for a missing value of every column where one may be missing."""
-        allowed = [each for each in columns.numbers if each.attribute.missing is Missing.CATEGORY]
+        allowed = [number for number in columns.numbers if number.attribute.missing is Missing.CATEGORY]
         middles = {each.name: each.middle for each in allowed if each.name not in self.fill}
         return replace(self, fill={**self.fill, **middles}) if middles else self
 
@@ -280,7 +280,7 @@ class DPMicroaggregation(Method):
         named = [
             [names[position] for position in (*own.numeric, *(first + j for j in own.categorical))] for own in sets
         ]
-        named[0] += [each.name for each in columns.constants]  # without noise, so in no set
+        named[0] += [constant.name for constant in columns.constants]  # without noise, so in no set
         return {f"set-{number}.parquet": tuple(names) for number, names in enumerate(named, start=1)}
 
     def domains(self, schema: Schema) -> tuple[DomainOrigin, ...]:

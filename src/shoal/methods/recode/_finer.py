@@ -156,7 +156,7 @@ class LabelColumn:
 
     def node(self, levels: Integers, codes: Integers) -> Integers:
         """Return the numbers of values of the hierarchy."""
-        offsets = np.concatenate([[0], np.cumsum([len(each) for each in self._levels])])
+        offsets = np.concatenate([[0], np.cumsum([len(level) for level in self._levels])])
         return np.concatenate(self._levels)[offsets[levels] + codes]
 
     def texts(self, texts: pa.Array) -> Integers:

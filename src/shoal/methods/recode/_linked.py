@@ -213,7 +213,7 @@ def check_linked(holders: Holders, labels: npt.NDArray[np.integer], kept: Mask, 
     shared: Counter[frozenset[tuple[int, int]]] = Counter()
     for person, each in trajectories.items():
         shared[frozenset(each.items())] += 1 if holders.times is None else int(holders.times[person])
-    if min(shared.values(), default=k) < k or any(-1 in each for each in trajectories.values()):
+    if min(shared.values(), default=k) < k or any(-1 in trajectory for trajectory in trajectories.values()):
         raise ShoalError(
             "persons do not share their records as promised; nothing was released",
             hint="this is a bug in Shoal: please report it",

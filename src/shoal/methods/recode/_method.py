@@ -363,7 +363,7 @@ def _lifted(found: SearchResult, frequencies: Frequencies, finest: Finest | None
     return replace(
         found,
         recoding=replace(found.recoding, levels=None if levels is None else _raised(levels, floors)),
-        solutions=tuple(replace(each, levels=_raised(each.levels, floors)) for each in found.solutions),
+        solutions=tuple(replace(solution, levels=_raised(solution.levels, floors)) for solution in found.solutions),
         lattice=None
         if lattice is None
         else replace(

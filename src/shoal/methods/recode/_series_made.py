@@ -64,7 +64,7 @@ def assemble(release: SeriesRelease) -> Result:
         table=sorted_table,
         notes=notes,
         guarantee=Guarantee(promises=_promises(release), events=tuple(_events(release, step, suppressed, after))),
-        measures={each.label: each.value(recoding, records) for each in plan.weighted_measures},
+        measures={measure.label: measure.value(recoding, records) for measure in plan.weighted_measures},
         before=reidentification(Classes.from_tuples(records)),
         after=reidentification(after),
         records=int(visible.sum()),
@@ -207,7 +207,7 @@ def _set_aside(release: SeriesRelease, step: Continued, hidden: int, loss: float
     entry = entry_of(
         release.series,
         step,
-        models=tuple({"model": each.name, **each.parameters()} for each in release.plan.class_models),
+        models=tuple({"model": model.name, **model.parameters()} for model in release.plan.class_models),
         roles={name: str(schema[name].role) for name in released_columns(schema)},
         hidden=hidden,
         loss=loss,

@@ -22,7 +22,7 @@ def given_away(
     Records that share what is known must often have been expected to disagree: a column without repeats gives
     everything away and shows nothing. Cost: O(known * records * (log records + secret)) of a sample.
     """
-    separation = {each.name: each.separation for each in profiles}
+    separation = {profile.name: profile.separation for profile in profiles}
     found: dict[str, str] = {}
     for name in known[:_COLUMNS]:
         open_ = [other for other in secret[:_COLUMNS] if other not in found and other != name]

@@ -103,7 +103,7 @@ class Draft:
     def number_of_values(self, name: str) -> int | None:
         """Return how many different values a column has; None if no record was looked at."""
         profiles = () if self._evidence is None else self._evidence.profiles
-        return next((each.distinct for each in profiles if each.name == name), None)
+        return next((profile.distinct for profile in profiles if profile.name == name), None)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -179,9 +179,9 @@ class Draft:
         return dataclasses.replace(
             self,
             schema=schema,
-            reasons={each.value.name: each.reason for each in guesses},
+            reasons={guess.value.name: guess.reason for guess in guesses},
             ranking=tuple(profile.name for profile in telling),
-            unknown=tuple(each.value.name for each in guesses if not each.known),
+            unknown=tuple(guess.value.name for guess in guesses if not guess.known),
             _evidence=evidence,
         )
 
@@ -354,22 +354,22 @@ def draft(
     """
     if not profiles:
         raise SchemaError("there are no columns to describe")
-    languages = languages_of([each.name for each in profiles])
-    profiles = [dataclasses.replace(each, languages=languages) for each in profiles]
+    languages = languages_of([profile.name for profile in profiles])
+    profiles = [dataclasses.replace(profile, languages=languages) for profile in profiles]
     groups = _groups(profiles)
     person = None
-    if sampler is not None and not any(each.value.groups_records for each in groups.values()):
+    if sampler is not None and not any(group.value.groups_records for group in groups.values()):
         person = possible_person(profiles, sampler)
         groups |= _as_keys(person)
     guesses = [guess_column(profile, groups.get(profile.name)) for profile in profiles]
-    weights = tuple(each.value.name for each in guesses if each.value.role is Role.WEIGHT)
+    weights = tuple(guess.value.name for guess in guesses if guess.value.role is Role.WEIGHT)
     guesses = _one_weight(guesses)
     persons = PersonsAnswer.UNSTATED if person is None else PersonsAnswer.DECIDE
     drafted = Draft(
-        schema=_shared(Schema(attributes=tuple(each.value for each in guesses), guessed=True, persons=persons)),
-        reasons={each.value.name: each.reason for each in guesses},
+        schema=_shared(Schema(attributes=tuple(guess.value for guess in guesses), guessed=True, persons=persons)),
+        reasons={guess.value.name: guess.reason for guess in guesses},
         records=profiles[0].records if records is None else records,
-        unknown=tuple(each.value.name for each in guesses if not each.known),
+        unknown=tuple(guess.value.name for guess in guesses if not guess.known),
         person=person,
         weights=weights,
     )

@@ -24,8 +24,8 @@ def join_families(
     """
     found = list(guesses)
     places = {each.value.name: place for place, each in enumerate(found)}
-    _leave_out_copies(found, places, [each for each in relations if each.kind == "equal"], again)
-    others = [each for each in relations if each.kind != "equal"]
+    _leave_out_copies(found, places, [relation for relation in relations if relation.kind == "equal"], again)
+    others = [relation for relation in relations if relation.kind != "equal"]
     while (joined := _join_one(found, places, others, again)) is not None:
         others.remove(joined)
     return found

@@ -139,15 +139,17 @@ def topic(name: str, *, text: bool = True, many: bool = True, languages: frozens
     def first(of: frozenset[str] | None, *, naming: bool) -> Topic | None:
         topics = [each for each in _table(of) if (text or not each.text) and (many or not each.many)]
         if naming:
-            topics = [each for each in topics if each.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
-        return next((each for spelling in (found, singular) for each in topics if each.has(spelling, spelt)), None)
+            topics = [topic for topic in topics if topic.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
+        return next((topic for spelling in (found, singular) for topic in topics if topic.has(spelling, spelt)), None)
 
     if many and "name" in found and found & _NAME_PARTS:
         return next(each for each in _table(None) if each.key == "person-name")
     known = None if len(parts) > _QUESTION else first(languages, naming=False)
     if known is None and len(parts) <= _QUESTION:
         compounds = filter(None, (_compound(word, languages) for word in parts))
-        known = next((each for each in compounds if (text or not each.text) and (many or not each.many)), None)
+        known = next(
+            (compound for compound in compounds if (text or not compound.text) and (many or not compound.many)), None
+        )
     return known or first(None, naming=True)
 
 
@@ -258,7 +260,7 @@ def _words() -> dict[str, dict[str, object]]:
 
 @functools.cache
 def _languages() -> tuple[str, ...]:
-    return tuple(sorted({key for each in _words().values() for key in each if key not in (*_SETTINGS, "en")}))
+    return tuple(sorted({key for languages in _words().values() for key in languages if key not in (*_SETTINGS, "en")}))
 
 
 @functools.cache

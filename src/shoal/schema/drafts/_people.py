@@ -83,9 +83,9 @@ def possible_person(profiles: Sequence[ColumnProfile], sampler: Sampler) -> Poss
     Cost: O(candidates * columns * records) of a sample.
     """
     stable = [
-        each
-        for each in profiles
-        if (known := about(each)) is not None and known.key in _STABLE and each.separation >= _TELLING
+        profile
+        for profile in profiles
+        if (known := about(profile)) is not None and known.key in _STABLE and profile.separation >= _TELLING
     ]
     found = [each for each in map(_Judge(profiles, stable, sampler), _candidates(profiles)) if each is not None]
     if found:
@@ -97,21 +97,23 @@ def possible_person(profiles: Sequence[ColumnProfile], sampler: Sampler) -> Poss
 def _candidates(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns that may be keys: whole numbers or texts that repeat, those called keys first."""
     found = []
-    for each in profiles:
-        known = about(each)
+    for profile in profiles:
+        known = about(profile)
         # first names and surnames are shared, and tell sex and origin
         shared = known is not None and known.key in ("person-name", "name-part")
-        key_like = not shared and (known is None or known.role.names_someone or means_key(each.name))
-        sharing = each.records - each.missing - each.singles
-        fitting = each.type == "integer" or (each.type == "text" and not (each.dated or each.looks_like("free texts")))
-        if fitting and each.numeric and not each.whole:
+        key_like = not shared and (known is None or known.role.names_someone or means_key(profile.name))
+        sharing = profile.records - profile.missing - profile.singles
+        fitting = profile.type == "integer" or (
+            profile.type == "text" and not (profile.dated or profile.looks_like("free texts"))
+        )
+        if fitting and profile.numeric and not profile.whole:
             fitting = False
         # so few texts are kinds of something
-        kinds = each.type == "text" and not each.numeric and each.distinct * _CROWDED < each.records
-        if kinds and not means_key(each.name):
+        kinds = profile.type == "text" and not profile.numeric and profile.distinct * _CROWDED < profile.records
+        if kinds and not means_key(profile.name):
             continue
-        if key_like and fitting and each.distinct >= _KEYS and sharing >= max(_EXPECTED, _SHARED * each.records):
-            found.append(each)
+        if key_like and fitting and profile.distinct >= _KEYS and sharing >= max(_EXPECTED, _SHARED * profile.records):
+            found.append(profile)
     found.sort(key=lambda each: (not means_key(each.name), -each.distinct))
     return found[:_CANDIDATES]
 
@@ -144,12 +146,12 @@ class _Judge:
         ):
             agreeing = []
         others = [
-            each
-            for each in self.profiles
-            if each.separation >= _INFORMATIVE and each not in self.stable and each.name in records
+            profile
+            for profile in self.profiles
+            if profile.separation >= _INFORMATIVE and profile not in self.stable and profile.name in records
         ]
-        others = [each for each in others if each.name != candidate.name][:_COLUMNS]
-        also = [each.name for each in others if agrees(records[each.name], first, second, each.separation)]
+        others = [other for other in others if other.name != candidate.name][:_COLUMNS]
+        also = [other.name for other in others if agrees(records[other.name], first, second, other.separation)]
         if not agreeing and len(also) < max(_FEWEST, _MOST * len(others)):
             return None
         return PossiblePerson(
@@ -196,7 +198,7 @@ def agrees(codes: ColumnCodes, first: ColumnCodes, second: ColumnCodes, separati
 
 def _with_copies(best: PossiblePerson, others: Sequence[PossiblePerson], sampler: Sampler) -> PossiblePerson:
     """Name the other columns that say the same, and leave out what they say of each other."""
-    copies = tuple(each.columns[0] for each in others if best.columns[0] in each.agreeing)
+    copies = tuple(other.columns[0] for other in others if best.columns[0] in other.agreeing)
     agreeing = tuple(name for name in best.agreeing if name not in copies)
     return PossiblePerson(
         columns=best.columns, copies=copies, agreeing=agreeing, distinct=best.distinct, records=best.records
@@ -210,17 +212,17 @@ def _together(
     for exact in (each for each in stable if _is_exact(each)):
         telling_sex = topic_is(exact.name, _NAMES)  # as names do
         others = [
-            each
-            for each in profiles
-            if each is not exact
-            and each.separation >= _TELLING
-            and topic_is(each.name, (*_STABLE, "place"))
-            and not (telling_sex and topic_is(each.name, ("sex",)))
+            profile
+            for profile in profiles
+            if profile is not exact
+            and profile.separation >= _TELLING
+            and topic_is(profile.name, (*_STABLE, "place"))
+            and not (telling_sex and topic_is(profile.name, ("sex",)))
         ]
         records = sampler((exact.name,))
         first, second = _pairs(records, (exact.name,))
         total = len(records[exact.name])
-        alike = [each.name for each in others if _alike(records[each.name], first, second, each.separation)]
+        alike = [other.name for other in others if _alike(records[other.name], first, second, other.separation)]
         if len(first) >= _TOGETHER * total and alike and len(alike) >= _MOST_STABLE * len(others):
             names = (exact.name, *alike)
             return PossiblePerson(columns=names, agreeing=names, distinct=exact.distinct, records=profiles[0].records)
@@ -230,14 +232,14 @@ def _together(
 def _by_name(profiles: Sequence[ColumnProfile]) -> PossiblePerson | None:
     """Return a key of something that repeats, where no record shows what it is one of and its name does not say."""
     keys = [
-        each
-        for each in profiles
-        if each.type in ("text", "integer")
-        and means_key(each.name)
-        and not means_thing(each.name)
-        and (each.type == "text" or each.whole)
-        and _SEVERAL * each.records <= each.distinct < each.records - each.missing
-        and each.singles <= (1 - _REPEATING) * (each.records - each.missing)
+        profile
+        for profile in profiles
+        if profile.type in ("text", "integer")
+        and means_key(profile.name)
+        and not means_thing(profile.name)
+        and (profile.type == "text" or profile.whole)
+        and _SEVERAL * profile.records <= profile.distinct < profile.records - profile.missing
+        and profile.singles <= (1 - _REPEATING) * (profile.records - profile.missing)
     ]
     if not keys:
         return None

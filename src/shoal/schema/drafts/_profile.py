@@ -244,7 +244,7 @@ def _unit(texts: Sequence[str]) -> str | None:
 
 def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
     """Return the one format in which all texts are days; no format but a reason where that cannot be told."""
-    fitting = {each: sum(_is_day(text, each) for text in texts) for each in DATE_FORMATS}
+    fitting = {pattern: sum(_is_day(text, pattern) for text in texts) for pattern in DATE_FORMATS}
     whole = [each for each, number in fitting.items() if number == len(texts)]
     if len(texts) < 2 or all(_ISO.fullmatch(text) for text in texts):
         return None

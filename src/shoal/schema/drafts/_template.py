@@ -34,8 +34,8 @@ def template(names: Sequence[str]) -> Draft:
     person = next((name for name in names if person_key(name)), None)
     guesses = [_guess(name, whose=name == person) for name in names]
     return Draft(
-        schema=Schema(attributes=tuple(each.value for each in guesses), guessed=True),
-        reasons={each.value.name: each.reason for each in guesses},
+        schema=Schema(attributes=tuple(guess.value for guess in guesses), guessed=True),
+        reasons={guess.value.name: guess.reason for guess in guesses},
         records=None,
     )
 

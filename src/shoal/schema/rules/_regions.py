@@ -44,7 +44,7 @@ class Regions(LevelsRule):
         for level in self.levels:
             place = REGION_LEVELS.index(level)
             labels, groups = np.unique(
-                [_UNKNOWN if each is None else each[place] for each in countries], return_inverse=True
+                [_UNKNOWN if country is None else country[place] for country in countries], return_inverse=True
             )
             levels.append(Level(groups=groups.astype(np.int64), labels=pa.array(labels.tolist(), pa.string())))
         return Tree(leaves=column.leaves, levels=levels, ranks=column.ranks(column.leaves))

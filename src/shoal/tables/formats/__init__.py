@@ -45,4 +45,4 @@ FORMATS: dict[str, Format] = {form.name: form() for form in _LISTED}
 
 def files() -> tuple[FileFormat, ...]:
     """Return the formats of files."""
-    return tuple(each for each in FORMATS.values() if isinstance(each, FileFormat))
+    return tuple(file_format for file_format in FORMATS.values() if isinstance(file_format, FileFormat))

@@ -115,7 +115,7 @@ class FileFormat(Format):
     @property
     def every_ending(self) -> tuple[str, ...]:
         """The endings of files that it reads, with ``.gz`` and without."""
-        return (*self.endings, *(f"{each}.gz" for each in self.endings if self.compressed))
+        return (*self.endings, *(f"{ending}.gz" for ending in self.endings if self.compressed))
 
     @property
     def endings_text(self) -> str:

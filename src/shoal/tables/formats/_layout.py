@@ -111,13 +111,13 @@ def _more_names(rows: Sequence[Sequence[str]]) -> int:
             break
         row = [cell.strip() for cell in rows[position]]
         numbers = _of_values(records, _FEWEST)
-        if not numbers or any(is_value(row[each]) for each in numbers):
+        if not numbers or any(is_value(row[number]) for number in numbers):
             break
-        words = [each for each in numbers if row[each].lower() not in _ABSENT]
+        words = [number for number in numbers if row[number].lower() not in _ABSENT]
         nameless = [each for each, name in enumerate(rows[0]) if not name.strip()]
         named = sum(bool(row[each]) for each in nameless)
         fills = len(nameless) > 1 and named >= _NAMED * len(nameless)
-        again = any(row[each] and row[each] == other[each].strip() for other in records for each in words)
+        again = any(row[word] and row[word] == other[word].strip() for other in records for word in words)
         if again or not (fills or (len(words) > 1 and len(words) >= _NAMED * len(numbers))):
             break
         number += 1
