@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from shoal.errors import DataError
-from shoal.folder import CERTIFICATE
+from shoal.guarantees import CERTIFICATE
 from shoal.web.api.releases import is_release_name
 from shoal.web.api.tables import DAMAGED
 
