@@ -106,7 +106,7 @@ class Laplace:
     @property
     def variance(self) -> float:
         """The variance of the noise: 2 b / (1 - b)^2 steps squared, b = exp(-1 / scale)."""
-        half = 1 / (2 * self.scale)
+        half = min(1 / (2 * self.scale), 350.0)  # beyond, a double holds no sinh
         return float(self.grid.step) ** 2 / (2 * math.sinh(half) ** 2)
 
     def interval(self, confidence: float = 0.95) -> int | float:

@@ -10,7 +10,7 @@
     histogram of COLUMN [ at EDGE, EDGE, ... ] [ where FILTER ]
     look up COLUMN, COLUMN, ... of IDENTIFIER "PERSON"
 
-A column's name may stand between `backquotes`.
+A column's name may stand between `backquotes`; a backquote in it is then written twice.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from shoal.queries._look_up import LookUp
 from shoal.queries._query import Answer, Query
 from shoal.queries._statistics import Count, Histogram, Mean, Noise, Quantile, Sum
 from shoal.schema import Kind
+from shoal.schema.filters import column_name
 from shoal.tables import Filter, filter_text
 
 
@@ -129,7 +130,7 @@ class Questions(ABC):
         )
 
 
-_NAME = r"(?:`[^`]+`|[^\W\d][\w.-]*)"
+_NAME = r"(?:`(?:[^`]|``)+`|[^\W\d][\w.-]*)"
 _WHERE = r"(?:\s+where\s+(?P<where>.+))?"
 _LOOK_UP = re.compile(
     rf"look[\s-]?up\s+(?P<columns>{_NAME}(?:\s*,\s*{_NAME})*)\s+of\s+(?P<identifier>{_NAME})\s+"
@@ -155,10 +156,10 @@ def parse_query(text: str, *, epsilon: Number | None = None, delta: Number = 0, 
     """
     text = text.strip()
     if found := _LOOK_UP.fullmatch(text):
-        columns = tuple(name.strip("`") for name in re.findall(_NAME, found["columns"]))
+        columns = tuple(column_name(name) for name in re.findall(_NAME, found["columns"]))
         quote, person = found["person"][0], found["person"][1:-1]
         return LookUp(
-            identifier=found["identifier"].strip("`"),
+            identifier=column_name(found["identifier"]),
             person=person.replace(quote * 2, quote),
             columns=columns,
             epsilon=epsilon,
@@ -176,7 +177,7 @@ def parse_query(text: str, *, epsilon: Number | None = None, delta: Number = 0, 
 
 
 def _about_column(found: re.Match[str], epsilon: Number | None, rho: Number | None) -> Query:
-    kind, column, where = found["kind"].split()[0].lower(), found["column"].strip("`"), found["where"]
+    kind, column, where = found["kind"].split()[0].lower(), column_name(found["column"]), found["where"]
     if kind == "histogram":
         edges = tuple(edge.strip().strip("\"'") for edge in (found["edges"] or "").split(",") if edge.strip())
         return Histogram(column=column, where=where, epsilon=epsilon, rho=rho, edges=edges)

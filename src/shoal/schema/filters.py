@@ -10,8 +10,9 @@
                 | column [ "not" ] "in" "(" value { "," value } ")"
                 | column "is" [ "not" ] "missing"
     column      = a name, or any text between `backquotes`
-    value       = a number, a word such as married, or a text between "double" or 'single' quotes; a quote in a text
-                  is written twice
+    value       = a number, a word such as married, or a text between "double" or 'single' quotes
+
+A quote inside quotes of its kind is written twice.
 
 Dates are texts such as "2024-12-31". Ordinal attributes compare by their declared order. A comparison is false for a
 missing value, and ``not`` makes it true. There are no functions, no arithmetic and no other columns' values: what a
@@ -37,7 +38,7 @@ _TOKEN = re.compile(
     r"""\s*(?:
       (?P<text>"(?:[^"]|"")*"|'(?:[^']|'')*')
     | (?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?(?![\w.]))
-    | (?P<quoted>`[^`]+`)
+    | (?P<quoted>`(?:[^`]|``)+`)
     | (?P<name>[^\W\d][\w.-]*)
     | (?P<sign><=|>=|!=|<>|==|=|<|>|\(|\)|,)
     )""",
@@ -77,6 +78,16 @@ def parse(text: str | None, schema: Schema, *, derived: bool = False) -> Conditi
     condition = parser.either(0)
     parser.end()
     return condition
+
+
+def quote_column(name: str) -> str:
+    """Return a column's name as a filter holds it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def column_name(written: str) -> str:
+    """Return the name of a column that stands in a filter, between backquotes or not."""
+    return written[1:-1].replace("``", "`") if written.startswith("`") else written
 
 
 def normal(text: str | None) -> str:
@@ -160,7 +171,7 @@ class _Parser:
         token = self._tokens[0]
         if token.kind not in ("name", "quoted"):
             raise self._expected_error("the name of a column")
-        name = token.text.strip("`")
+        name = column_name(token.text)
         if name not in self._schema:
             raise FilterError(f"the filter names an unknown column at character {token.place}.")
         attribute = self._schema[name]

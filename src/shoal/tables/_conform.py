@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import sys
 from collections.abc import Iterator
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 
 _INEXACT = 'floating point to tell it from others; give these keys as text, with `kind = "categorical"`'
+_NO_DAY = "24:00, or not in the years 1 to 9999; no day or time elsewhere equals"
 _WRONG = {
     "unreadable": ("not a {}", "not {}s"),
     "not finite": ("not a finite number", "not finite numbers"),
+    "no day": (f"infinite, {_NO_DAY} it", f"infinite, {_NO_DAY} them"),
     "outside": ("outside the declared bounds", "outside the declared bounds"),
     "below": ("not above 0, but every record stands for somebody", "not above 0, but every record stands for somebody"),
     "too large": ("too large to be rounded", "too large to be rounded"),
@@ -136,6 +139,8 @@ def _reading(table: Table, attribute: Attribute, missing_values: tuple[str, ...]
         return replace(reading, problem="holds durations; turn them into numbers, such as days")
     if kind.is_binary() and (role.known_elsewhere or role in (Role.SENSITIVE, Role.INSENSITIVE)):
         return replace(reading, problem="holds bytes; turn them into text, or drop the column")
+    if kind.is_temporal() and not role.left_out:
+        reading = replace(reading, conditions=reading.conditions | {"no day": no_day(column)})
     if role.left_out or attribute.kind not in (Kind.NUMERIC, Kind.DATE):
         return _apply_meanings(_apart(reading))
     read = _numeric(reading, _decimal(table, attribute)) if attribute.kind is Kind.NUMERIC else _date(reading)
@@ -163,7 +168,7 @@ def _apply_meanings(reading: _Reading) -> _Reading:
     if {"not finite", "outside"} <= reading.conditions.keys():
         finite = ~reading.conditions["not finite"].fill_null(False)
         reading = replace(reading, conditions=reading.conditions | {"outside": reading.conditions["outside"] & finite})
-    unheld = ("not finite", "below", "alike", "too large")
+    unheld = ("not finite", "no day", "below", "alike", "too large")
     wrong = [reading.conditions[what] for what in unheld if what in reading.conditions]
     for condition in wrong:
         column = condition.fill_null(False).ifelse(None, column)
@@ -258,18 +263,18 @@ def _count(table: Table, readings: dict[str, _Reading]) -> dict[str, int]:
     ]
     if dropped:
         asked["left out"] = records.count(where=any_of(*dropped))
-    totals = _compute_figures(table, asked)
+    totals = compute_figures(table, asked)
     if table.source.first_row is None or ROW not in records.columns:
         return totals
     refused = [name for name, reading in readings.items() if reading.attribute.missing is Missing.REFUSE]
     wrong = [f"{name}/{what}" for name in readings for what in _WRONG] + [f"{name}/missing" for name in refused]
     shown = [name for name in wrong if totals.get(name, 0) > 0]
-    return totals | _compute_figures(
+    return totals | compute_figures(
         table, {f"{name}/first": records[ROW].min(where=conditions[name]) for name in shown}
     )
 
 
-def _compute_figures(table: Table, asked: dict[str, Value]) -> dict[str, int]:
+def compute_figures(table: Table, asked: dict[str, Value]) -> dict[str, int]:
     """Compute figures, many at a time; -1 where there is none. Positions stand for names, which may hold anything."""
     totals: dict[str, int] = {}
     for start in range(0, len(asked), _AT_ONCE):
@@ -528,6 +533,26 @@ def number_of(
 def not_finite(number: Any) -> Any:
     """Return whether a floating-point number is infinite or no number; engines sort the latter above all others."""
     return number.abs() > sys.float_info.max
+
+
+def no_day(column: Any) -> Any:
+    """Return whether a day or time is one that only some engines know: infinite, or beyond the years 1 to 9999."""
+    if not (column.type().is_date() or column.type().is_timestamp()):
+        return column.cast("string") == "24:00:00"
+    day = column if column.type().is_date() else column.cast("date")
+    return (day < dt.date.min) | (day > dt.date.max)
+
+
+def refuse_no_days(table: Table) -> None:
+    """Refuse days and times that have no equal elsewhere, before any is looked at."""
+    records, types = table.expression, {name: table.expression[name].type() for name in table.columns}
+    moments = [name for name, kind in types.items() if kind.is_date() or kind.is_timestamp()]
+    found = compute_figures(table, {name: records.count(where=no_day(records[name])) for name in moments})
+    problems = Problems()
+    for name, number in found.items():
+        if number:
+            problems.add(f"column `{name}`: {_are(number)} {_WRONG['no day'][number > 1]}")
+    problems.raise_as(DataError, hint="write another value, or none, in their place")
 
 
 def day_of(text: Any, date_format: str | None = None) -> Any:

@@ -371,7 +371,7 @@ def literal(value: object, kind: str | None = None) -> Value:
     if isinstance(value, str):
         return Value(STRING, lambda dialect: text_literal(value, dialect))
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return Value(DATE, lambda _: f"DATE '{value:%Y-%m-%d}'")
+        return Value(DATE, lambda _: f"DATE '{value.isoformat()}'")
     raise TypeError(f"no literal of the type {type(value).__name__}")
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.errors import DataError, quoted
 from shoal.schema import ColumnProfile, Guess, Reading, bands, habits, looks, states
-from shoal.tables._conform import day_of, not_finite, number_of, without
+from shoal.tables._conform import day_of, not_finite, number_of, refuse_no_days, without
 from shoal.tables._engine import quiet
 from shoal.tables._expressions import array, ascending, descending, literal, row_number, struct
 from shoal.tables._relations import TableQuery
@@ -170,9 +169,9 @@ def _rows(
     asked = values.group_by("column").aggregate(**_statistics(values, kind, written, decimal))
     try:
         rows = {row.pop("column"): row for row in table.engine.fetch(asked).to_pylist()}
-    except OverflowError:
-        problem = f"dates before the year 1 or after 9999 cannot be read; they are in {quoted(names)}."
-        raise DataError(problem, hint="correct the dates, or leave out the columns that have them") from None
+    except OverflowError:  # a day that Python does not know
+        refuse_no_days(table)
+        raise
     empty = dict.fromkeys(asked.columns) | {"distinct": 0}
     return {name: rows.get(position, empty) for position, name in enumerate(names)}
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shoal.errors import FilterError, SchemaError
 from shoal.schema import Attribute, Kind
+from shoal.schema.filters import quote_column
 from shoal.tables._engine import compute, quiet
 from shoal.tables._expressions import Value, literal
 from shoal.tables._relations import TableQuery
@@ -121,9 +122,7 @@ def _column(node: Any) -> str:
 
     if not isinstance(node, ops.Field):
         raise _unknown(node)
-    if "`" in node.name:
-        raise FilterError("a column whose name contains a backquote cannot be used in a filter.")
-    return f"`{node.name}`"
+    return quote_column(node.name)
 
 
 def _value(node: Any) -> str:

@@ -38,6 +38,10 @@ def test_opendp_agrees_on_the_privacy_of_its_mechanism() -> None:
     assert float(mechanism.privacy_map(3)) <= theirs <= 0.7000000000000002
 
 
+def test_noise_that_is_next_to_none_has_a_variance() -> None:
+    assert 0 < Laplace(sensitivity=1, epsilon=10_000).variance < 1e-300
+
+
 @pytest.mark.parametrize("scale", [0.3, 2.0, 40.0])
 def test_variance_and_interval_are_those_of_the_definition(scale: float) -> None:
     mechanism = Laplace(sensitivity=1, epsilon=1 / Fraction(scale))

@@ -29,6 +29,7 @@ from shoal.queries import Count, Histogram, LookUp, Mean, Quantile, Query, Sum, 
             "look up age, sex of name 'O''Brien'",
             LookUp(epsilon=1, identifier="name", person="O'Brien", columns=("age", "sex")),
         ),
+        ("mean of `a``b` where `c``` = 'x'", Mean(epsilon=1, column="a`b", where="`c``` = 'x'")),
         ('look-up `a b` of `my id` "x"', LookUp(epsilon=1, identifier="my id", person="x", columns=("a b",))),
     ],
 )

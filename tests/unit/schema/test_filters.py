@@ -12,7 +12,7 @@ from reference.queries import SCHEMA, first_record, satisfies
 from shoal.errors import FilterError
 from shoal.schema import Attribute, Schema
 from shoal.schema.conditions import And, Not, Or
-from shoal.schema.filters import normal, parse
+from shoal.schema.filters import normal, parse, quote_column
 
 RECORD = first_record()
 NOBODY = dict.fromkeys(RECORD)
@@ -133,6 +133,14 @@ def test_names_may_hold_hyphens_points_and_with_backquotes_anything() -> None:
     )
     for text in ('marital-status = "x"', 'a.b = "x"', '`two words <3` = "x"'):
         assert parse(text, schema) is not None
+
+
+@pytest.mark.parametrize("name", ["a`b", "``", "`", "`a", "b`", "a``b", "and"])
+def test_a_backquote_in_a_name_is_written_twice(name: str) -> None:
+    schema = Schema(attributes=(Attribute(name=name), Attribute(name="a"), Attribute(name="b")))
+    condition = parse(f'{quote_column(name)} = "x" and a = "y"', schema)
+    assert satisfies({name: "x", "a": "y", "b": ""}, condition)
+    assert not satisfies({name: "", "a": "y", "b": "x"}, condition)
 
 
 def test_numbers_name_values_of_categories_as_they_are_written() -> None:

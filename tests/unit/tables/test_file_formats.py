@@ -242,3 +242,13 @@ def test_codes_go_only_from_and_into_files_that_have_them(survey, tmp_path):
             write(table, tmp_path / path, like=like)
     with pytest.raises(ParameterError, match="can be read, but not written"):
         write(table, tmp_path / "back.xls")
+
+
+def test_texts_with_a_zero_byte_are_refused_in_csv_files(tmp_path):
+    rows = pa.table({"a": ["secret\0", "b", None], "c": ["x", "y", "z"], "n": [1, 2, 3]})
+    with pytest.raises(OutputError, match="column `a`: 1 text with a zero byte") as raised:
+        write(shoal.read(rows), tmp_path / "a.csv")
+    assert "secret" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
+    write(shoal.read(rows), tmp_path / "a.parquet")
+    write(shoal.read(rows.drop_columns(["a"])), tmp_path / "a.csv")

@@ -13,6 +13,7 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -152,7 +153,7 @@ def test_a_frame_without_records_is_refused() -> None:
 def test_half_floats_are_read_and_long_decimals_refused_by_name() -> None:
     from decimal import Decimal
 
-    assert read(pa.table({"a": pa.array([0.5], pa.float16())})).to_arrow()["a"].to_pylist() == [0.5]
+    assert read(pa.table({"a": pa.array([np.float16(0.5)], pa.float16())})).to_arrow()["a"].to_pylist() == [0.5]
     with pytest.raises(DataError, match="column `a`: the type decimal256"):
         read(pa.table({"a": pa.array([Decimal(1)], pa.decimal256(50, 0))}))
 

@@ -12,7 +12,7 @@ import csv
 import io
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, counted
+from shoal.tables._conform import compute_figures
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, quiet
 from shoal.tables._table import Source, Table
@@ -55,6 +56,14 @@ class Csv(FileFormat):
 
     def spreadsheet_safe(self) -> Format:
         return Csv(is_safe=True)
+
+    def unfit(self, table: Table) -> Iterable[str]:
+        records = table.expression
+        texts = [name for name in table.columns if records[name].type().is_string()]
+        asked = {name: records.count(where=records[name].re_search(r"\x00")) for name in texts}
+        for name, number in compute_figures(table, asked).items():
+            if number:
+                yield f"column `{name}`: {counted(number, 'text')} with a zero byte, which CSV files cannot hold"
 
     def open(self, path: Path, options: Options) -> Table:
         """Read a file; text that is not in the encoding that its beginning shows is read again in one that fits."""

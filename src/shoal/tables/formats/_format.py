@@ -194,7 +194,7 @@ def _cast_to_supported(rows: pa.Table) -> pa.Table:
             column = column.cast(pa.string())
         elif pa.types.is_float16(column.type):
             column = column.cast(pa.float32())
-        elif pa.types.is_decimal256(column.type):
+        elif pa.types.is_decimal256(column.type) or (pa.types.is_decimal(column.type) and column.type.scale < 0):
             problems.add(f"column `{name}`: the type {column.type} is not supported")
         columns.append(column)
     problems.raise_as(DataError, hint="cast it to a number with fewer digits, or to text")

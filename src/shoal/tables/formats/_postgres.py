@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError
+from shoal.errors import DataError, MissingExtraError, OutputError, ParameterError, Problems, ShoalError, counted
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import check_names, name_values, quiet
 from shoal.tables._expressions import Value, quote_identifier
@@ -18,27 +18,45 @@ from shoal.tables._relations import TableQuery
 from shoal.tables._table import Source, Table
 from shoal.tables.formats._format import Format, Options
 
+#: every column with the type that a domain stands for in the end
 _COLUMNS = """
-    SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typtype::text
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-    WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+    WITH RECURSIVE columns(place, name, type, modifier, kind) AS (
+        SELECT a.attnum, a.attname, a.atttypid, a.atttypmod, t.typtype
+        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
+        UNION ALL
+        SELECT c.place, c.name, t.typbasetype, t.typtypmod, b.typtype
+        FROM columns c JOIN pg_type t ON t.oid = c.type JOIN pg_type b ON b.oid = t.typbasetype WHERE c.kind = 'd'
+    )
+    SELECT name, format_type(type, modifier) FROM columns WHERE kind <> 'd' ORDER BY place
 """
 #: Types that arrive as Arrow types of their own; all others are read as text.
-_NATIVE = ("boolean", "smallint", "integer", "bigint", "real", "double precision", "date", "text", "bytea")
-_NATIVE_STARTS = ("character", "timestamp", "time without")
+_NATIVE = re.compile(
+    r"boolean|smallint|integer|bigint|real|double precision|date|text|bytea|character( varying)?(\(\d+\))?"
+    r"|timestamp(\(\d\))? with(out)? time zone|time(\(\d\))? without time zone"
+)
+_NUMERIC = re.compile(r"numeric(?:\((\d+),(-?\d+)\))?")
 #: the one relation that a name stands for
 _FOUND = """
     SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)
 """
-#: one snapshot for all that is asked, and texts in one encoding whatever the database has
-_SESSION = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET client_encoding TO 'UTF8'")
+#: one snapshot for all that is asked, and texts in one encoding and style whatever the database has
+_SESSION = (
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET client_encoding TO 'UTF8'",
+    "SET datestyle TO 'ISO'",
+    "SET intervalstyle TO 'postgres'",
+    "SET timezone TO 'UTC'",
+)
 #: the conditions under which dates and times have no equal elsewhere: infinite, before Christ, of five digits, 24:00
 _STRANGE = {
     "date": "{0} < '0001-01-01' OR {0} > '9999-12-31'",
-    "timestamp": "{0} < '0001-01-01' OR {0} >= '10000-01-01'",
-    "time without": "{0} = '24:00'",
+    r"timestamp.* zone": "{0} < '0001-01-01' OR {0} >= '10000-01-01'",
+    r"time(\(\d\))? without time zone": "{0} = '24:00'",
 }
+#: the condition under which a number has more digits than floating point keeps
+_ROUNDED = "{0} NOT IN ('NaN', 'Infinity', '-Infinity') AND {0} <> {0}::double precision::numeric"
 #: bytes of a name; PostgreSQL cuts longer ones
 _LONGEST_NAME = 63
 #: what the codes of PostgreSQL's errors say, by their beginning
@@ -62,6 +80,8 @@ _GRANTS = """
 """
 _PARTS = re.compile(r'"((?:[^"]|"")+)"(?:\."((?:[^"]|"")+)")?')
 
+
+Columns = Sequence[tuple[str, str]]
 
 _TABLES = """
     SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -120,18 +140,19 @@ class Postgres(Format):
         with _connect(source, DataError) as connection, connection.cursor() as cursor:
             relation = _relation(cursor, options.table)
             columns = _columns(cursor, relation)
-            check_names([name for name, _, _ in columns], options.table)
+            check_names([name for name, _ in columns], options.table)
             _check_times(cursor, relation, columns)
-            chosen = ", ".join(f"{_expression(name, kind)} AS {quote_identifier(name)}" for name, kind, _ in columns)
+            notes = _rounding_notes(cursor, relation, columns)
+            chosen = ", ".join(f"{_expression(name, kind)} AS {quote_identifier(name)}" for name, kind in columns)
             cursor.execute(f"SELECT {chosen} FROM {relation}")  # noqa: S608
             with quiet(options.table), _explain_errors(options.table, DataError):
                 expression = engine.ingest(cursor.fetch_record_batch())
-        exact = {name: _decimal(kind) for name, kind, _ in columns if kind.startswith("numeric(")}
+        exact = {name: kind for name, described in columns if (kind := _decimal(described)) is not None}
         numbers = {name: expression[name].try_cast(kind) for name, kind in exact.items()}
         _check_numbers(engine, expression, numbers)
         expression = expression.mutate(*name_values(numbers))
         where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
-        return Table(expression=expression, engine=engine, source=where)
+        return Table(expression=expression, engine=engine, source=where, notes=notes)
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
         if name is None:
@@ -265,26 +286,44 @@ def _place(cursor: Any, table: str) -> tuple[str | None, str]:
     return readings[0]
 
 
-def _check_times(cursor: Any, relation: str, columns: Sequence[tuple[str, str, str]]) -> None:
+def _check_times(cursor: Any, relation: str, columns: Columns) -> None:
     """Refuse days and times that have no equal elsewhere."""
     strange = {
-        name: condition.format(quote_identifier(name))
-        for name, kind, _ in columns
-        for beginning, condition in _STRANGE.items()
-        if kind.startswith(beginning) and not kind.endswith("[]")
+        name: condition
+        for name, kind in columns
+        for pattern, condition in _STRANGE.items()
+        if re.fullmatch(pattern, kind)
     }
-    if not strange:
-        return
-    counts = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in strange.values())
-    cursor.execute(f"SELECT {counts} FROM {relation}")  # noqa: S608
     problems = Problems()
-    for name, count in zip(strange, cursor.fetchall()[0], strict=True):
+    for name, count in _counts(cursor, relation, strange).items():
         if count:
             problems.add(
                 f"column `{name}`: {count:,} values are infinite, 24:00, or not in the years 1 to 9999; "
                 "no day or time elsewhere equals them"
             )
     problems.raise_as(DataError, hint="read a view that has NULL, or another value, in their place")
+
+
+def _rounding_notes(cursor: Any, relation: str, columns: Columns) -> tuple[str, ...]:
+    """Say which columns lose digits, since no type elsewhere holds numbers of any length."""
+    conditions = {name: _ROUNDED for name, kind in columns if _NUMERIC.fullmatch(kind) and _decimal(kind) is None}
+    return tuple(
+        f"column `{name}`: {counted(count, 'value')} of more digits than floating point keeps "
+        f"{'is' if count == 1 else 'are'} rounded; read a view with numeric(38, ...) or text to keep them"
+        for name, count in _counts(cursor, relation, conditions).items()
+        if count
+    )
+
+
+def _counts(cursor: Any, relation: str, conditions: Mapping[str, str]) -> dict[str, int]:
+    """Return how many values of each column meet its condition."""
+    if not conditions:
+        return {}
+    counts = ", ".join(
+        f"count(*) FILTER (WHERE {condition.format(quote_identifier(name))})" for name, condition in conditions.items()
+    )
+    cursor.execute(f"SELECT {counts} FROM {relation}")  # noqa: S608
+    return dict(zip(conditions, cursor.fetchall()[0], strict=True))
 
 
 def _check_numbers(engine: DuckDBEngine, expression: TableQuery, numbers: dict[str, Value]) -> None:
@@ -300,23 +339,26 @@ def _check_numbers(engine: DuckDBEngine, expression: TableQuery, numbers: dict[s
     problems.raise_as(DataError, hint="read a view that has NULL, or a number, in their place")
 
 
-def _columns(cursor: Any, relation: str) -> list[tuple[str, str, str]]:
+def _columns(cursor: Any, relation: str) -> Columns:
     cursor.execute(_COLUMNS, (relation,))
     return list(cursor.fetchall())
 
 
 def _expression(name: str, kind: str) -> str:
-    if kind == "numeric":
-        return f"{quote_identifier(name)}::double precision"
-    if kind in _NATIVE or (kind.startswith(_NATIVE_STARTS) and not kind.endswith("[]")):
-        return quote_identifier(name)
-    return f"{quote_identifier(name)}::text"
+    quoted = quote_identifier(name)
+    if _NATIVE.fullmatch(kind):
+        return f"{quoted}::{kind}"  # a domain, as what it stands for
+    # as text first: a conversion to floating point may not be exact where a decimal is
+    return f"{quoted}::double precision" if _NUMERIC.fullmatch(kind) and _decimal(kind) is None else f"{quoted}::text"
 
 
-def _decimal(kind: str) -> str:
-    precision, _, scale = kind.removeprefix("numeric(").removesuffix(")").partition(",")
-    exact = int(precision) <= 38 and 0 <= int(scale or 0) <= int(precision)
-    return f"decimal({precision}, {scale or 0})" if exact else "float64"
+def _decimal(kind: str) -> str | None:
+    """Return the exact type that holds all numbers of a kind; None where there is none."""
+    found = _NUMERIC.fullmatch(kind)
+    if found is None or found[1] is None:
+        return None
+    precision, scale = int(found[1]), int(found[2])
+    return f"decimal({precision}, {scale})" if precision <= 38 and 0 <= scale <= precision else None
 
 
 def _database(address: str) -> str:
