@@ -5,6 +5,7 @@ Verification must refuse each, and must say why.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -57,7 +58,12 @@ K = 3
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a release of 3-anonymous people with two known items; do not change it."""
+    """Return a release; do not change it."""
+    return make_release(tmp_path_factory.mktemp("datasets"))
+
+
+def make_release(folder: Path) -> Path:
+    """Write a release of 3-anonymous people with two known items, and return its folder."""
     draw = np.random.default_rng(3)
     ages, stays, drugs = [], [], []
     for person in range(200):
@@ -77,8 +83,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = shoal.anonymize_dataset(
         source, k=K, known_items=2, schema=datasets.loads(SCHEMA), method=shoal.RecodeItems(suppression_limit=0.2)
     )
-    folder = tmp_path_factory.mktemp("datasets") / "release"
-    return made.write(folder, csv=True)
+    return made.write(folder / "release", csv=True)
 
 
 def _read(folder: Path) -> Tables:
@@ -330,6 +335,36 @@ def budget_added(folder: Path) -> None:
     _refit(folder, edit=lambda content: content.update(budget={"epsilon": "1", "delta": "0"}))
 
 
+def values_of_another_type(folder: Path) -> None:
+    content = _read(folder)
+    content["stays"] = content["stays"].set_column(3, "illness", content["stays"]["illness"].cast(pa.binary()))
+    _refit(folder, _ordered(folder, content, _parents(content)))
+
+
+def hierarchy_with_a_name_in_its_name(folder: Path) -> None:
+    """A hierarchy file for the wards, which says what the plan said, but is called after somebody."""
+    (folder / "hierarchies").mkdir()
+    (folder / "hierarchies" / "vera-hill.csv").write_text("a;*\nb;*\nc;*\n")
+    said = 'hierarchy = { file = "hierarchies/vera-hill.csv" }'
+    path = folder / "plan.toml"
+    path.write_text(path.read_text().replace('values = ["a", "b", "c"]', said))
+    plan = DatasetPlan.load(path)
+    path.write_text(plan.dumps())
+
+    def edit(content: dict[str, Any]) -> None:
+        content["files"].append({"name": "hierarchies/vera-hill.csv", "sha256": "", "bytes": 0})
+        content["files"].sort(key=lambda entry: str(entry["name"]))
+        content["schema_sha256"] = hashlib.sha256(datasets.dumps(plan.schema).encode()).hexdigest()
+
+    _refit(folder, edit=edit)
+
+
+def single_rows_left_out_though_only_persons_may_be(folder: Path) -> None:
+    path = folder / "plan.toml"
+    path.write_text(path.read_text().replace('suppress = "items"', 'suppress = "persons"'))
+    _refit(folder)
+
+
 def randomness_said(folder: Path) -> None:
     _refit(
         folder, edit=lambda content: content.update(randomness="the cryptographic generator of the operating system")
@@ -361,6 +396,9 @@ FORGERIES = {
     page_changed: "report.html",
     budget_added: "nothing else",
     randomness_said: "nothing else",
+    values_of_another_type: "values",
+    hierarchy_with_a_name_in_its_name: "hierarchies",
+    single_rows_left_out_though_only_persons_may_be: "steps",
 }
 
 
@@ -381,6 +419,16 @@ def test_what_is_only_written_again_verifies(release: Path, tmp_path: Path) -> N
     found = shoal.verify(folder)
     assert found.passed, [check for check in found.checks if not check.passed]
     assert found.outcome.exit_code == 0
+
+
+def test_columns_without_declared_values_are_named_as_not_checked(tmp_path: Path) -> None:
+    people = pa.table({"id": list("abcd"), "age": [20] * 4})
+    stays = pa.table({"stay": list("wxyz"), "id": list("abcd"), "ward": list("aabb"), "illness": list("pppp")})
+    schema = datasets.loads(SCHEMA.replace('values = ["flu", "cold", "burn"]\n', "").partition("[tables.drugs]")[0])
+    made = shoal.anonymize_dataset({"people": people, "stays": stays}, k=2, known_items=1, schema=schema)
+    found = shoal.verify(made.write(tmp_path / "release"))
+    assert found.passed
+    assert [check.subject for check in found.checks if "values of" in check.subject] == ["values of `stays.illness`"]
 
 
 def test_releases_of_several_tables_are_no_series(release: Path) -> None:

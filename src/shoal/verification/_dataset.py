@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal import datasets
 from shoal.datasets import TableSchema
 from shoal.errors import ShoalError, Undecided, counted, quoted, says_nothing
-from shoal.folder import PLAN, REPORT, SUMMARY, ReleaseFolder
+from shoal.folder import HIERARCHIES, PLAN, REPORT, SUMMARY, ReleaseFolder, hierarchy_name
 from shoal.guarantees import (
     NO_RANDOMNESS,
     Certificate,
@@ -44,10 +44,11 @@ from shoal.methods.nested import (
 from shoal.policy import in_force
 from shoal.report import DatasetFigures, dataset_report, dataset_summary
 from shoal.schema import Attribute, Kind, Missing
-from shoal.schema.rules import canonical_file, text
+from shoal.schema.rules import canonical_file, is_text, text
 from shoal.tables import Site
 from shoal.verification._files import LONG_TEXTS, TRUSTED, check_files, check_footers, compared
 from shoal.verification._linked import LinkedTable, PatternCounts, TooMany, count_patterns
+from shoal.verification._values import OPEN
 
 #: rows, and bags of known items, that are counted at most, and one more for each byte of the tables
 ROWS, BAGS = 300_000, 1_000_000
@@ -95,7 +96,7 @@ def check_dataset(release: ReleaseFolder, *, rendered: bool, any_size: bool, sit
     checks += content.copies()
     if rendered and all(check.passed for check in checks):
         checks += [run_check(name, lambda name=name: content.check_text(name)) for name in (SUMMARY, REPORT)]  # type: ignore[misc]
-    return [*checks, *_on_trust(plan)]
+    return [*checks, *_on_trust(plan, content.open_columns)]
 
 
 def _refuse_excess(plan: DatasetPlan, certificate: Certificate, size: int) -> None:
@@ -164,18 +165,19 @@ class DatasetEvidence:
 
     def check_hierarchies(self) -> Decision:
         """Look whether files of hierarchies hold their rows and nothing else, of released columns."""
-        for table in self.plan.schema:
-            for each in table.columns:
+        for number, table in enumerate(self.plan.schema, start=1):
+            for place, each in enumerate(table.columns, start=1):
                 rule, folder = each.hierarchy, table.columns.folder
-                if rule is not None and each.role.names_someone:
+                if rule is None:
+                    continue
+                if each.role.names_someone:
                     return False, f"plan.toml gives a hierarchy to `{each.name}`, which is not released"
-                file = None if rule is None else rule.file
-                if (
-                    rule is not None
-                    and file is not None
-                    and canonical_file(rule, folder) != (folder / file).read_bytes()
-                ):
-                    return False, f"{file} holds more than the rows of a hierarchy"
+                if rule.file is None:
+                    continue
+                if rule.file != f"{HIERARCHIES}/{number}-{hierarchy_name(place, each.name)}":
+                    return False, f"the hierarchy file of `{each.name}` does not have the name that Shoal gives it"
+                if canonical_file(rule, folder) != (folder / rule.file).read_bytes():
+                    return False, f"{rule.file} holds more than the rows of a hierarchy"
         return True, "as plan.toml declares them"
 
     def check_schema(self) -> Decision:
@@ -310,6 +312,16 @@ class DatasetEvidence:
                     return False, f"`{table.name}.{each.name}` holds values outside its declared domain"
         return True, "inside their declared domains"
 
+    @property
+    def open_columns(self) -> list[str]:
+        """The columns for which the plan does not say which values there are, as ``table.column``."""
+        return [
+            f"{table.name}.{each.name}"
+            for table in self.plan.schema
+            for each in table.columns
+            if each.name in table.released and not _is_closed(each)
+        ]
+
     @cached_property
     def linked(self) -> dict[str, LinkedTable]:
         """The tables with a number for what is known of each row, and what the rows belong to."""
@@ -433,6 +445,10 @@ def _fits(attribute: Attribute, values: pa.ChunkedArray) -> bool:
     present = values.drop_null()
     if attribute.kind is Kind.NUMERIC and not (pa.types.is_integer(present.type) or pa.types.is_floating(present.type)):
         return False
+    if pa.types.is_floating(present.type) and not pc.all(pc.is_finite(present), min_count=0).as_py():
+        return False
+    if not (is_text(present.type) or pa.types.is_primitive(present.type)):
+        return False
     if domain is None or not len(present) or not domain.provenance.reveals_nothing:
         return True
     if domain.values is not None:
@@ -442,7 +458,17 @@ def _fits(attribute: Attribute, values: pa.ChunkedArray) -> bool:
     return domain.maximum is None or pc.max(present).as_py() <= domain.maximum
 
 
-def _on_trust(plan: DatasetPlan) -> list[Check]:
+def _is_closed(attribute: Attribute) -> bool:
+    """Return whether the plan says which values a column may have."""
+    rule, domain = attribute.hierarchy, attribute.domain
+    if rule is not None and rule.lists_values and not attribute.role.released_as_it_is:
+        return True
+    if domain is None or not domain.provenance.reveals_nothing:
+        return False
+    return domain.values is not None or None not in (domain.minimum, domain.maximum)
+
+
+def _on_trust(plan: DatasetPlan, open_columns: Sequence[str]) -> list[Check]:
     """Return what a reader must believe, given that all else was checked."""
     sizes = [f"{table.name}.{name}" for table in plan.schema for name in plan.schema.size_columns(table.name)]
     found = {
@@ -451,4 +477,6 @@ def _on_trust(plan: DatasetPlan) -> list[Check]:
         "persons": f"that every row of `{plan.schema.root.name}` is another person, and that links are the true ones",
         "roles": f"that these are all columns that somebody may know of others: {quoted((*plan.known, *sizes))}",
     }
+    if open_columns:
+        found[f"values of {quoted(open_columns)}"] = OPEN
     return [Check(subject=name, passed=True, detail=what, shown=False) for name, what in found.items()]

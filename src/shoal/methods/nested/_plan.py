@@ -148,6 +148,8 @@ class DatasetPlan:
         removed = [name for step in self.dropped for name in step.columns]
 
         def within_limit(step: ItemsSuppressed) -> bool:
+            if self.method.suppress == "persons" and any(step.rows) and not step.rows[0]:
+                return False
             return step.rows[0] <= limit * step.of[0] and sum(step.rows[1:]) <= limit * sum(step.of[1:])
 
         days, bounds = day_columns(self.schema), bounded_tables(self.schema)
