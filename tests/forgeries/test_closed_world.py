@@ -15,10 +15,14 @@ import pytest
 
 import shoal
 from forgeries import forger
+from forgeries import test_datasets as datasets
 from forgeries import test_forgeries as folders
+from forgeries import test_parts as parts
+from forgeries import test_persons as persons
 from forgeries import test_values as values
 from golden.artefacts import release
 from golden.cases import CASES
+from shoal import methods
 from shoal.errors import VerificationError
 from shoal.folder import OUR_VERIFIER, VERIFIER
 
@@ -217,12 +221,16 @@ def test_there_are_at_least_300_kinds_of_forgery(
         for kind in ("NO_NUMBERS", "NO_DAYS", "NO_NAMES", "NO_RANKS")
         for value in getattr(values, kind)
     }
+    kinds |= {forge.__name__ for forge in datasets.FORGERIES} | {*parts.FORGERIES}
+    kinds |= {f"persons, {number}" for number in range(len(persons.FORGED))}
     for name in ("generalize", "anatomy", "ir-swap", "truthful", "dp-microaggregation"):
         made, _ = release(CASES[name], tmp_path)
         folder = made.write(tmp_path / name.replace(", ", "-"))
         kinds |= {label for label, _ in folders._edits(forger.read(folder))}
     record_property("kinds of forgery", len(kinds))
     assert len(kinds) >= 300, len(kinds)
+    forged = {*folders.FAMILIES, *folders.FORMS, *folders.CONTRADICTED, *values.RELEASES}
+    assert {*methods.names()} == {CASES[name].method.name for name in forged}
 
 
 @pytest.mark.parametrize("name", FORGERIES)

@@ -40,8 +40,11 @@ class _Parts(_sites.Here):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_releases(tmp_path_factory.mktemp("parts"))
+
+
+def make_releases(folder: Path) -> Path:
     """Return the folder with releases in parts, and one in a single file."""
-    folder = tmp_path_factory.mktemp("parts")
     rows = pa.table({"town": [f"town {i % 5}" for i in range(60)], "illness": [f"illness {i % 7}" for i in range(60)]})
     schema = Schema(
         attributes=(

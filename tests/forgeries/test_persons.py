@@ -78,6 +78,10 @@ METHODS = {
 
 @pytest.fixture(scope="module", params=list(METHODS))
 def crowds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_crowds(request.param, tmp_path_factory.mktemp("crowds"))
+
+
+def make_crowds(name: str, folder: Path) -> Path:
     """Return a release whose classes count persons, who have three records each and live in pairs."""
     rows = [{"who": f"p{i // 3}", "home": f"h{i // 6}", "age": str(20 + i % 2), "ill": "abc"[i % 3]} for i in range(36)]
     attributes = (
@@ -87,9 +91,9 @@ def crowds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         Attribute(name="ill", role="sensitive"),
     )
     table = shoal.read(pa.Table.from_pylist(rows)).with_schema(Schema(attributes=attributes))
-    promise = shoal.ProbabilisticKAnonymity(3) if request.param == "swap" else shoal.KAnonymity(3)
-    made = shoal.anonymize(table, promise, method=METHODS[request.param])
-    return made.write(tmp_path_factory.mktemp("crowds") / "release")
+    promise = shoal.ProbabilisticKAnonymity(3) if name == "swap" else shoal.KAnonymity(3)
+    made = shoal.anonymize(table, promise, method=METHODS[name])
+    return made.write(folder / "release")
 
 
 def _counted(content: forger.Content) -> forger.Content:

@@ -23,15 +23,22 @@ Forgery = Callable[[Path, Path], None]
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with three releases of a series: people come, and one leaves."""
+    """Return a folder with three releases of a series."""
     place = tmp_path_factory.mktemp("releases")
+    make_releases(place)
+    return place
+
+
+def make_releases(place: Path, *, newcomers: int = 7) -> list[Path]:
+    """Write three releases of a series, in which people come and one leaves, and return their folders."""
     study = shoal.Series.create(place / "study", key="id")
     models = (shoal.KAnonymity(3), shoal.SeriesKAnonymity(3, show_crowds=True))
     plan = shoal.Plan(schema=SCHEMA, models=models, method=shoal.Specialize(suppression_limit=1))
-    versions = [crowd_of(18), crowd_of(25), {key: row for key, row in crowd_of(25).items() if key != "p2"}]
+    later = crowd_of(18 + newcomers)
+    versions = [crowd_of(18), later, {key: row for key, row in later.items() if key != "p2"}]
     for number, people in enumerate(versions, start=1):
         plan.run(table_of(people), series=study).write(place / f"r{number}")
-    return place
+    return [place / f"r{number}" for number in (1, 2, 3)]
 
 
 def _outcome(folder: Path, *after: Path) -> tuple[bool, str]:

@@ -81,6 +81,7 @@ RELEASES = (
     "slice",
     "suppress",
     "mdav",
+    "vmdav",
     "swap",
     "ir-swap",
     "truthful",

@@ -14,10 +14,10 @@ const MOST_CELLS = 200_000_000;
  *
  * @param {Uint8Array} bytes
  * @param {string[]} names
- * @param {number} records
+ * @param {number} most  records that the file may have
  * @returns {Promise<TableData>}
  */
-export async function readParquet(bytes, names, records) {
+export async function readParquet(bytes, names, most) {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   const file = /** @type {ArrayBuffer} */ (buffer);
   const metadata = parquetMetadata(file);
@@ -26,7 +26,8 @@ export async function readParquet(bytes, names, records) {
   if ((metadata.key_value_metadata ?? []).length > 0) throw new Mismatch("it holds more than records: metadata");
   if (metadata.row_groups.some(holdsMore)) throw new Mismatch("it holds more than records: an index, a filter, metadata, or a compression of another kind");
   if (!WRITER.test(metadata.created_by ?? "")) throw new Mismatch("it names a program that does not write such files");
-  if (Number(metadata.num_rows) !== records) throw new Mismatch("its number of records is not the certified one");
+  const records = Number(metadata.num_rows);
+  if (records > most) throw new Mismatch("its number of records is not the certified one");
   if (records * Math.max(names.length, 1) > MOST_CELLS) throw new Error("the table is too large for this page");
   /** @type {Map<string, any[]>} */
   const columns = new Map(names.map((name) => [name, new Array(records).fill(null)]));
@@ -42,6 +43,19 @@ export async function readParquet(bytes, names, records) {
     },
   });
   return { names, columns, records };
+}
+
+/**
+ * Join the parts of a table, in their order.
+ *
+ * @param {TableData[]} parts
+ * @returns {TableData}
+ */
+export function joinParts(parts) {
+  if (parts.length === 1) return parts[0];
+  const names = parts[0].names;
+  const columns = new Map(names.map((name) => [name, parts.flatMap((part) => /** @type {any[]} */ (part.columns.get(name)))]));
+  return { names, columns, records: parts.reduce((sum, part) => sum + part.records, 0) };
 }
 
 /**
@@ -97,8 +111,8 @@ export function isSorted(table) {
   return true;
 }
 
-/** @param {any} left @param {any} right */
-function compare(left, right) {
+/** Compare values as releases are sorted: by number or text, missing ones last. @param {any} left @param {any} right */
+export function compare(left, right) {
   if (left === right) return 0;
   if (left === null || right === null) return left === null ? 1 : -1;
   if (typeof left !== "string") return left < right ? -1 : 1;

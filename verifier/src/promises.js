@@ -59,7 +59,7 @@ function decide(promise, data, table, files) {
  * @param {DataFile} data
  */
 export function sayPromise(promise, data) {
-  const { k, l, p, c, t, attribute, distance } = promise.parameters;
+  const { k, l, m, p, c, t, attribute, distance, column: secret } = promise.parameters;
   const known = data.columns.filter((each) => KNOWN_ELSEWHERE.has(each.role)).map((each) => each.name).join(", ") || "no column";
   /** @type {Record<string, string>} */
   const sentences = {
@@ -68,6 +68,8 @@ export function sayPromise(promise, data) {
     "p-sensitive-k-anonymity": `Every record has the same ${known} as at least ${k - 1} others, with at least ${p} different values of each secret.`,
     "entropy-l-diversity": `Among records with the same ${known}, ${attribute} is as uncertain as ${l} equally likely values.`,
     "recursive-l-diversity": `Among records with the same ${known}, the most frequent ${attribute} is less than ${c} times as frequent as all but the ${l - 1} most frequent together.`,
+    "known-items": `Whoever knows what the released columns of role quasi-identifier tell of a person and of at most ${m} rows below it finds at least ${k} people, or nobody.`,
+    "secret-among-known-items": `Of the people whom somebody finds so, at most the fraction ${c} has the named value of ${secret}.`,
     "t-closeness": `Among records with the same ${known}, ${attribute} is distributed as in the whole release, up to ${t} (${distance ?? "default"} distance).`,
   };
   return Object.hasOwn(sentences, promise.model) ? sentences[promise.model] : undefined;

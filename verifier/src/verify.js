@@ -3,8 +3,10 @@
 import { parse as parseToml } from "smol-toml";
 import { readCertificate } from "./certificate.js";
 import { checkCopy, isCanonical } from "./delimited.js";
-import { isSorted, Mismatch, readParquet } from "./data.js";
+import { isSorted, joinParts, Mismatch, readParquet } from "./data.js";
 import { checkDomains } from "./domains.js";
+import { checkEntries, checkWords } from "./entries.js";
+import { checkNested, checkTables, orderTables } from "./nested.js";
 import { fails, holds, outcomeOf, unchecked } from "./outcome.js";
 import { checkPromise, countValues } from "./promises.js";
 import { buffer, checkSignature, hex } from "./signature.js";
@@ -19,8 +21,6 @@ const UNLISTED = new Set(["certificate.json", "signature.json"]);
 const UNRELEASED = new Set(["identifier", "person", "household", "drop", "decide"]);
 const OF_POPULATION = new Set(["k-map", "delta-presence"]);
 const SERIES = ["joint-crowds.csv", "series.csv"];
-/** Steps whose columns show what the method makes up: buckets of values, and aggregates of classes. */
-const MAKING = new Set(["bucketized", "aggregated"]);
 const LARGEST_PLAN = 16 * 2 ** 20;
 
 /**
@@ -36,11 +36,17 @@ export async function verifyRelease(files) {
     return ended([fails("certificate.json", reason(error))]);
   }
   const findings = await checkFiles(files, certificate);
-  const { columns: plan, guessed } = readPlan(files.get("plan.toml"), findings);
-  findings.push(...checkParts(certificate, plan, files, guessed === true));
+  const document = readPlan(files.get("plan.toml"), findings);
+  if ((certificate.roles === "guessed") !== (document.guessed === true)) findings.push(fails("roles", "certificate and plan disagree on whether they were guessed"));
+  findings.push(...checkWords(certificate));
+  if (document.tables !== undefined) return verifyTables(certificate, document, files, findings);
+  const plan = document.columns ?? {};
+  findings.push(...checkParts(certificate, plan, files), ...checkEntries(certificate, plan, document.promises ?? []));
   if (findings.some((each) => each.status === "fails")) return ended(findings, certificate);
   const made = {
-    replaced: new Set(certificate.steps.filter((step) => MAKING.has(step.step)).flatMap((step) => step.columns ?? [])),
+    buckets: new Set(certificate.steps.filter((step) => step.step === "bucketized").flatMap((step) => step.columns ?? [])),
+    aggregates: new Map(certificate.steps.filter((step) => step.step === "aggregated").flatMap((step) => step.columns.map((/** @type {string} */ name, /** @type {number} */ i) => [name, step.functions[i]]))),
+    hasIntervals: JSON.stringify(document.method ?? {}).includes('"intervals":true'),
     areAllCoarse: certificate.promises.some((each) => each.model === "differential-privacy"),
   };
   /** @type {Map<any, number>[]} */
@@ -51,11 +57,54 @@ export async function verifyRelease(files) {
     const numbers = data.class_column === undefined ? undefined : table?.columns.get(data.class_column);
     if (numbers !== undefined) numbered.push(countValues(numbers));
   }
+  const tables = new Set([certificate.data, ...certificate.further_data].map((data) => data.file));
+  const astray = certificate.promises.filter((each) => !tables.has(each.file ?? certificate.data.file));
+  findings.push(...astray.map((each) => fails(each.model, "it is about a table that the release does not have")));
   if (numbered.length > 0) findings.push(checkLink(numbered));
-  findings.push(await checkSignature(files));
-  findings.push(unchecked("bytes", "a page cannot write Parquet again; hidden bytes in a file are not looked for"));
-  findings.push(unchecked("sentences and steps", "that they follow from the plan is not checked here; shoal verify does"));
-  return ended(findings, certificate);
+  return ended([...findings, ...(await atTheEnd(files))], certificate);
+}
+
+/** The signature, and what this page never checks. @param {Map<string, Uint8Array>} files */
+async function atTheEnd(files) {
+  return [
+    await checkSignature(files),
+    unchecked("bytes", "a page cannot write Parquet again; hidden bytes in a file are not looked for"),
+    unchecked("sentences and steps", "that they follow from the plan is not checked here; shoal verify does"),
+  ];
+}
+
+/**
+ * A release of several tables that keys join.
+ *
+ * @param {Certificate} certificate
+ * @param {Plan} document
+ * @param {Map<string, Uint8Array>} files
+ * @param {Finding[]} findings
+ */
+async function verifyTables(certificate, document, files, findings) {
+  const tables = [certificate.data, ...certificate.further_data];
+  let plan;
+  try {
+    plan = orderTables(document.tables ?? {});
+  } catch (error) {
+    return ended([...findings, fails("plan.toml", reason(error))], certificate);
+  }
+  const described = plan.flatMap((table) => Object.values(table.columns));
+  findings.push(...checkNames(certificate, ["plan.toml", "summary.txt", "report.html", ...described.map((each) => each.hierarchy?.file)]));
+  findings.push(...described.flatMap((each) => checkHierarchyFile(each, files)), ...checkTables(certificate, plan));
+  if (findings.some((each) => each.status === "fails")) return ended(findings, certificate);
+  /** @type {Map<string, import("./data.js").TableData>} */
+  const opened = new Map();
+  for (const [place, data] of tables.entries()) {
+    const { name, keys, columns } = plan[place];
+    const known = { ...data, columns: data.columns.filter((column) => !keys.includes(column.name)) };
+    const table = await readTable(data, files, findings);
+    if (table === undefined) continue;
+    opened.set(name, table);
+    findings.push(...checkDomains(known, table, columns, files, { buckets: new Set(), aggregates: new Map(), hasIntervals: false, areAllCoarse: false }));
+  }
+  if (!findings.some((each) => each.status === "fails")) findings.push(...checkNested(certificate, plan, opened, document.promises ?? []));
+  return ended([...findings, ...(await atTheEnd(files))], certificate);
 }
 
 /** @param {Finding[]} findings @param {Certificate} [certificate] */
@@ -110,19 +159,21 @@ async function sha256(content) {
 }
 
 /**
+ * @typedef {{columns?: Record<string, any>, tables?: Record<string, any>, promises?: any[], method?: any, guessed?: unknown}} Plan
+ *
  * @param {Uint8Array | undefined} bytes
  * @param {Finding[]} findings
- * @returns {{columns: Record<string, any>, guessed?: unknown}}
+ * @returns {Plan}
  */
 function readPlan(bytes, findings) {
   try {
     if (bytes === undefined || bytes.length > LARGEST_PLAN) throw new Error();
     const plan = /** @type {any} */ (parseToml(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)));
-    if (typeof plan.columns !== "object") throw new Error();
+    if ((typeof plan.columns === "object") === (typeof plan.tables === "object")) throw new Error();
     return plan;
   } catch {
     findings.push(fails("plan.toml", "it is missing, or not a plan"));
-    return { columns: {} };
+    return {};
   }
 }
 
@@ -132,9 +183,8 @@ function readPlan(bytes, findings) {
  * @param {Certificate} certificate
  * @param {Record<string, any>} plan
  * @param {Map<string, Uint8Array>} files
- * @param {boolean} isGuessed
  */
-function checkParts(certificate, plan, files, isGuessed) {
+function checkParts(certificate, plan, files) {
   /** @type {Finding[]} */
   const findings = [];
   const tables = [certificate.data, ...certificate.further_data];
@@ -145,11 +195,7 @@ function checkParts(certificate, plan, files, isGuessed) {
     ...(certificate.steps.some((step) => step.step === "hidden-counted") ? ["hidden.csv"] : []),
     ...(certificate.promises.some((promise) => promise.model === "series-k-anonymity") ? SERIES : []),
   ];
-  const usual = new Set(["plan.toml", "summary.txt", "report.html", "verify.html", ...notes, ...hierarchies]);
-  const ofTable = tables.map((data) => new RegExp(`^${data.file.replace(/\.parquet$/, "")}\\.(parquet|csv)(/part-\\d{5}\\.(parquet|csv))?$`));
-  for (const { name } of certificate.files) {
-    if (!usual.has(name) && !ofTable.some((pattern) => pattern.test(name))) findings.push(fails(name, "not a file that a release of this plan has"));
-  }
+  findings.push(...checkNames(certificate, ["plan.toml", "summary.txt", "report.html", "verify.html", ...notes, ...hierarchies]));
   const released = new Set(tables.flatMap((data) => data.columns.map((each) => each.name)));
   for (const [name, described] of Object.entries(plan)) {
     const isKept = !UNRELEASED.has(described.role) || described.pseudonym === true;
@@ -160,13 +206,28 @@ function checkParts(certificate, plan, files, isGuessed) {
   if (places.some((/** @type {number} */ place, /** @type {number} */ i) => place < 0 || (i > 0 && place <= places[i - 1]))) findings.push(fails("domains", "they do not stand in the order of the plan"));
   Object.entries(plan).forEach(([name, described], place) => {
     const file = described.hierarchy?.file ?? described.hierarchy?.taxonomy;
-    const content = typeof file === "string" ? files.get(file) : undefined;
-    if (content !== undefined && !isCanonical(content, described.hierarchy.delimiter ?? ";")) findings.push(fails(file, "it holds more than the rows of a hierarchy, or is written otherwise"));
+    findings.push(...checkHierarchyFile(described, files));
     if (typeof file === "string" && !new RegExp(`^hierarchies/${place + 1}(-[^/]*)?\\.csv$`).test(file)) findings.push(fails(name, "its hierarchy file does not have the name that Shoal gives it"));
   });
   if (files.has("verify.html")) findings.push(unchecked("verify.html", "a page that came with the data may be a forger's: use one that you fetched yourself"));
-  if ((certificate.roles === "guessed") !== isGuessed) findings.push(fails("roles", "certificate and plan disagree on whether they were guessed"));
   return findings;
+}
+
+/** Refuse files that no release of a plan has. @param {Certificate} certificate @param {(string | undefined)[]} usual */
+function checkNames(certificate, usual) {
+  const names = new Set(usual);
+  const tables = [certificate.data, ...certificate.further_data].map((data) => data.file.replace(/\.parquet$/, ""));
+  const ofTable = /^(.*?)\.(parquet|csv)(\/part-\d{5}\.\2)?$/;
+  return certificate.files
+    .filter(({ name }) => !names.has(name) && !tables.includes(ofTable.exec(name)?.[1] ?? ""))
+    .map(({ name }) => fails(name, "not a file that a release of this plan has"));
+}
+
+/** A hierarchy file holds its rows and nothing else. @param {any} described @param {Map<string, Uint8Array>} files */
+function checkHierarchyFile(described, files) {
+  const file = described.hierarchy?.file ?? described.hierarchy?.taxonomy;
+  const content = typeof file === "string" ? files.get(file) : undefined;
+  return content === undefined || isCanonical(content, described.hierarchy.delimiter ?? ";") ? [] : [fails(file, "it holds more than the rows of a hierarchy, or is written otherwise")];
 }
 
 /**
@@ -178,27 +239,60 @@ function checkParts(certificate, plan, files, isGuessed) {
  * @param {Finding[]} findings
  */
 async function checkTable(data, promises, plan, files, made, findings) {
-  const bytes = files.get(data.file);
-  if (bytes === undefined) {
-    findings.push(unchecked(data.file, "a table in several parts is not read here"));
+  const table = await readTable(data, files, findings);
+  if (table === undefined) {
     findings.push(...promises.map((each) => ({ ...unchecked(each.model, "its table was not read"), isPromise: true })));
     return;
   }
+  if (!isSorted(table)) findings.push(fails(data.file, "its records are not in the order of their values"));
   try {
-    const table = await readParquet(bytes, data.columns.map((each) => each.name), data.records);
-    findings.push(holds(data.file, `${data.records.toLocaleString("en-US")} records, ${data.columns.length} columns, as certified`));
-    if (!isSorted(table)) findings.push(fails(data.file, "its records are not in the order of their values"));
-    const copy = data.file.replace(/\.parquet$/, ".csv");
-    const copied = files.get(copy);
-    if (copied !== undefined) findings.push(checkCopy(copy, copied, table));
     findings.push(...checkDomains(data, table, plan, files, made));
     findings.push(...promises.map((each) => checkPromise(each, data, table, files)));
-    return table;
   } catch (error) {
-    if (!(error instanceof Mismatch) && !(error instanceof RangeError)) {
-      findings.push(fails(data.file, "it cannot be read as a table"));
-      return;
-    }
+    if (!(error instanceof RangeError)) throw error;
     findings.push(fails(data.file, error.message));
   }
+  return table;
+}
+
+/**
+ * Read a table and compare it with its copy; undefined, with a finding, where it cannot be read here.
+ *
+ * @param {import("./certificate.js").DataFile} data
+ * @param {Map<string, Uint8Array>} files
+ * @param {Finding[]} findings
+ */
+async function readTable(data, files, findings) {
+  const names = namesOf(data.file, files);
+  const copies = namesOf(data.file.replace(/\.parquet$/, ".csv"), files);
+  if (names.length === 0) findings.push(fails(data.file, "the release does not hold it"));
+  if (copies.length > 0 && copies.length !== names.length) findings.push(fails(copies[0], "the copy has more or fewer parts than the table"));
+  if (names.length === 0 || (copies.length > 0 && copies.length !== names.length)) return;
+  try {
+    const parts = [];
+    for (const [place, name] of names.entries()) {
+      const part = await readParquet(/** @type {Uint8Array} */ (files.get(name)), data.columns.map((each) => each.name), data.records);
+      if (copies.length > 0) findings.push(checkCopy(copies[place], /** @type {Uint8Array} */ (files.get(copies[place])), part));
+      parts.push(part);
+    }
+    const table = joinParts(parts);
+    if (table.records !== data.records) throw new Mismatch("its number of records is not the certified one");
+    findings.push(holds(data.file, `${data.records.toLocaleString("en-US")} records, ${data.columns.length} columns, as certified`));
+    return table;
+  } catch (error) {
+    findings.push(fails(data.file, error instanceof Mismatch || error instanceof RangeError ? error.message : "it cannot be read as a table"));
+  }
+}
+
+/**
+ * The files of a table: one, or its parts from 0 on without a gap; none where there are both, or others.
+ *
+ * @param {string} file @param {Map<string, Uint8Array>} files
+ */
+function namesOf(file, files) {
+  const ending = file.slice(file.lastIndexOf("."));
+  const parts = [...files.keys()].filter((name) => name.startsWith(`${file}/`)).sort();
+  if (parts.length === 0) return files.has(file) ? [file] : [];
+  const areAll = !files.has(file) && parts.every((name, place) => name === `${file}/part-${String(place).padStart(5, "0")}${ending}`);
+  return areAll ? parts : [];
 }
