@@ -75,12 +75,14 @@ def _write_dataset(draw: random.Random, place: Path) -> list[Path]:
             stays.append({"stay": str(len(stays)), "id": person["id"], "ward": ward, "illness": illness})
     rows = {"people": people, "stays": stays, "drugs": drugs}
     known = draw.randint(0, 2)
+    more = draw.choice(["", 'size = "stays"\n', "at_most = 2\n", 'at_most = 2\nsize = "number of stays"\n'])
+    schema = datasets.SCHEMA.replace("[tables.stays.columns.ward]", f"{more}[tables.stays.columns.ward]")
     secret = {"secrets": {"stays.illness": ["flu"]}, "confidence": 0.9} if draw.random() < 0.5 else {}
     made = shoal.anonymize_dataset(
         {name: pa.Table.from_pylist(content) for name, content in rows.items()},
         k=draw.randint(2, 4),
         known_items=known,
-        schema=shoal.datasets.loads(datasets.SCHEMA),
+        schema=shoal.datasets.loads(schema),
         method=shoal.RecodeItems(suppression_limit=0.6, suppress=draw.choice(["items", "persons"])),
         **secret,
     )

@@ -2,6 +2,7 @@
 
 import { compare } from "./data.js";
 import { fails, holds, unchecked } from "./outcome.js";
+import { countValues } from "./promises.js";
 import { isAtMost, readRational } from "./rational.js";
 
 /**
@@ -9,7 +10,7 @@ import { isAtMost, readRational } from "./rational.js";
  * @typedef {import("./data.js").TableData} TableData
  * @typedef {import("./outcome.js").Finding} Finding
  * @typedef {{name: string, parent?: string, keys: string[], parentKey?: string, columns: Record<string, any>, released: string[],
- *   known: string[]}} TablePlan
+ *   known: string[], atMost: number, sizes: [string, string][]}} TablePlan  `sizes`: columns that count the rows of a table below
  * @typedef {{label: string, below: Row[], position: number, table: string}} Row
  */
 
@@ -38,6 +39,8 @@ export function orderTables(tables) {
       ordered.push({
         name, parent: each.parent, parentKey, columns, released,
         keys: [...(hasRowsBelow || each.parent === undefined ? [ownKey(name)] : []), ...(parentKey === undefined ? [] : [parentKey])],
+        atMost: each.at_most ?? Infinity,
+        sizes: entries.filter(([, other]) => other.parent === name && other.size !== undefined).map(([other, { size }]) => [size, other]),
         known: released.filter((column) => columns[column].role === "quasi-identifier"),
       });
     }
@@ -53,21 +56,26 @@ export function orderTables(tables) {
 /**
  * Compare files, columns, roles and domains of the certificate with the tables of the plan.
  *
- * @param {Certificate} certificate @param {TablePlan[]} plan
+ * @param {Certificate} certificate @param {TablePlan[]} plan @param {boolean} isShifted  whether dates are shifted at random
  * @returns {Finding[]}
  */
-export function checkTables(certificate, plan) {
+export function checkTables(certificate, plan, isShifted) {
   /** @type {Finding[]} */
   const findings = [];
   const tables = [certificate.data, ...certificate.further_data];
   if (tables.map((data) => data.file).join() !== plan.map((table) => `${table.name}.parquet`).join()) findings.push(fails("tables", "they are not those of the plan"));
   else tables.forEach((data, place) => {
-    const { keys, released, columns } = plan[place];
-    const expected = [...keys.map((name) => [name, "identifier"]), ...released.map((name) => [name, columns[name].role])];
-    const found = data.columns.map((each) => [each.name, each.role]);
-    if (JSON.stringify(found) !== JSON.stringify(expected)) findings.push(fails(data.file, "its columns and roles are not those of the plan"));
+    const { keys, released, columns, sizes } = plan[place];
+    const expected = [
+      ...keys.map((name) => [name, "identifier", "numeric"]), ...released.map((name) => [name, columns[name].role, columns[name].kind ?? "categorical"]),
+      ...sizes.map(([name]) => [name, "quasi-identifier", "numeric"]),
+    ];
+    const found = data.columns.map((each) => [each.name, each.role, each.kind]);
+    if (JSON.stringify(found) !== JSON.stringify(expected)) findings.push(fails(data.file, "its columns, roles and kinds are not those of the plan"));
     if (data.class_column !== undefined) findings.push(fails(data.file, "tables that keys join have no classes"));
   });
+  const draws = isShifted || plan.some((table) => table.atMost < Infinity);
+  if (!draws && certificate.randomness !== "none used") findings.push(fails("randomness", "nothing in the plan asks for random numbers"));
   const known = plan.flatMap((table) => table.known.map((name) => `${table.name}.${name}`));
   if (certificate.domains.map((/** @type {any} */ each) => each.column).join("\n") !== known.join("\n")) findings.push(fails("domains", "they are not those of the known columns"));
   plan.forEach((table, number) => Object.entries(table.columns).forEach(([name, described], place) => {
@@ -76,8 +84,8 @@ export function checkTables(certificate, plan) {
     else if (file !== undefined && !new RegExp(`^hierarchies/${number + 1}-${place + 1}(-[^/]*)?\\.csv$`).test(file)) findings.push(fails(name, "its hierarchy file does not have the name that Shoal gives it"));
   }));
   if (certificate.budget !== undefined || certificate.account !== undefined || certificate.rehearsal !== undefined || certificate.policy !== undefined ||
-    Object.keys(certificate.measures ?? {}).length > 0 || certificate.randomness !== "none used") {
-    findings.push(fails("certificate.json", "it states budgets, measures or random numbers, which a release of several tables does not have"));
+    Object.keys(certificate.measures ?? {}).length > 0) {
+    findings.push(fails("certificate.json", "it states budgets, measures or a rehearsal, which a release of several tables does not have"));
   }
   return findings;
 }
@@ -123,6 +131,17 @@ function checkKeys(plan, tables) {
       if (!good) return fails("keys", `those of ${name} are not places of rows`);
     }
   }
+  for (const { name, sizes, parentKey, atMost } of plan) {
+    if (parentKey !== undefined && [...countValues(/** @type {any[]} */ (tables.get(name)?.columns.get(parentKey))).values()].some((number) => number > atMost)) {
+      return fails("keys", `more rows of ${name} belong to a row than the plan allows`);
+    }
+    for (const [column, below] of sizes) {
+      const owner = /** @type {string} */ (plan.find((table) => table.name === below)?.parentKey);
+      const counts = countValues(/** @type {any[]} */ (tables.get(below)?.columns.get(owner)));
+      const said = /** @type {any[]} */ (tables.get(name)?.columns.get(column));
+      if (said.some((value, row) => value !== (counts.get(row + 1) ?? 0))) return fails("keys", `${column} is not how many rows belong to each row`);
+    }
+  }
   return holds("keys", "places of rows; every row belongs to a row above it");
 }
 
@@ -136,7 +155,7 @@ function checkOrder(plan, tables) {
   const ranks = new Map();
   for (const table of [...plan].reverse()) {
     const data = /** @type {TableData} */ (tables.get(table.name));
-    const columns = table.released.map((name) => /** @type {any[]} */ (data.columns.get(name)));
+    const columns = [...table.released, ...table.sizes.map(([column]) => column)].map((name) => /** @type {any[]} */ (data.columns.get(name)));
     const lists = plan.filter((other) => other.parent === table.name).map((other) => ranksBelow(other, data.records, tables, ranks));
     /** @param {number} a @param {number} b */
     const order = (a, b) => {
@@ -193,7 +212,7 @@ function readTrees(plan, tables) {
   const rows = new Map();
   plan.forEach((table, number) => {
     const data = /** @type {TableData} */ (tables.get(table.name));
-    const columns = table.known.map((name) => /** @type {any[]} */ (data.columns.get(name)));
+    const columns = [...table.known, ...table.sizes.map(([column]) => column)].map((name) => /** @type {any[]} */ (data.columns.get(name)));
     const made = Array.from({ length: data.records }, (_, row) => ({
       label: JSON.stringify([number, ...columns.map((column) => column[row])]), below: /** @type {Row[]} */ ([]), position: row, table: table.name,
     }));

@@ -91,13 +91,13 @@ async function verifyTables(certificate, document, files, findings) {
   }
   const described = plan.flatMap((table) => Object.values(table.columns));
   findings.push(...checkNames(certificate, ["plan.toml", "summary.txt", "report.html", ...described.map((each) => each.hierarchy?.file)]));
-  findings.push(...described.flatMap((each) => checkHierarchyFile(each, files)), ...checkTables(certificate, plan));
+  findings.push(...described.flatMap((each) => checkHierarchyFile(each, files)), ...checkTables(certificate, plan, document.shift_dates !== undefined));
   if (findings.some((each) => each.status === "fails")) return ended(findings, certificate);
   /** @type {Map<string, import("./data.js").TableData>} */
   const opened = new Map();
   for (const [place, data] of tables.entries()) {
-    const { name, keys, columns } = plan[place];
-    const known = { ...data, columns: data.columns.filter((column) => !keys.includes(column.name)) };
+    const { name, columns, released } = plan[place];
+    const known = { ...data, columns: data.columns.filter((column) => released.includes(column.name)) };
     const table = await readTable(data, files, findings);
     if (table === undefined) continue;
     opened.set(name, table);
@@ -159,7 +159,7 @@ async function sha256(content) {
 }
 
 /**
- * @typedef {{columns?: Record<string, any>, tables?: Record<string, any>, promises?: any[], method?: any, guessed?: unknown}} Plan
+ * @typedef {{columns?: Record<string, any>, tables?: Record<string, any>, promises?: any[], method?: any, shift_dates?: number, guessed?: unknown}} Plan
  *
  * @param {Uint8Array | undefined} bytes
  * @param {Finding[]} findings
