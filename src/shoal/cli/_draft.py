@@ -262,7 +262,7 @@ def _show(drafted: Draft, named: str) -> None:
 def _why(drafted: Draft, name: str) -> str:
     """Return the guess of a column in a few words."""
     column = drafted.schema[name]
-    reason = re.split(r"[;,] ", drafted.reasons[name].removeprefix(f"{column.role}: "))[0].rstrip(".")
+    reason = re.split(r"; |, (?!but: )", drafted.reasons[name].removeprefix(f"{column.role}: "))[0].rstrip(".")
     if column.reading.round_to is not None:
         return f"{column.kind}, rounded to {column.reading.round_to:,.15g}: {reason}"
     kind = "" if column.role.left_out or drafted.records is None else f"{column.kind}; "
@@ -275,17 +275,20 @@ def _one_line(text: str) -> str:
 
 def _names(names: Sequence[str], rows: int) -> list[str]:
     """Return names in at most so many lines; those without room are counted."""
-    lines = textwrap.wrap(", ".join(_one_line(name) for name in names), _WIDTH - 2, break_long_words=False)
-    if len(lines) <= rows:
+    shown = [_one_line(name) for name in names]
+    if len(lines := _wrapped(", ".join(shown))) <= rows:
         return lines
-    lines = lines[:rows]
-    room = _WIDTH - 2 - len(" and 10,000 more")
-    while len(lines[-1]) > room and ", " in lines[-1]:
-        lines[-1] = lines[-1].rstrip(",").rpartition(", ")[0]
-    if len(lines[-1]) > room:
-        lines[-1] = f"{lines[-1][: room - 3]}..."
-    left = len(names) - sum(len([each for each in line.split(", ") if each.strip(",")]) for line in lines)
-    return [*lines[:-1], f"{lines[-1].rstrip(',')} and {left:,} more"]
+    lines = [f"{shown[0][: _WIDTH - len(' and 10,000 more') - 5]}... and {len(names) - 1:,} more"]
+    for number in range(1, len(names)):
+        longer = _wrapped(f"{', '.join(shown[:number])} and {len(names) - number:,} more")
+        if len(longer) > rows:
+            break
+        lines = longer
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH - 2, break_long_words=False)
 
 
 def _asked(drafted: Draft, questions: Sequence[str] | None = None) -> Draft:

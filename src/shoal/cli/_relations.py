@@ -29,7 +29,7 @@ def relations(
     """Show which columns are equal to others or follow from them.
 
     Finds copies, codes and their labels, roundings, intervals, parts and differences of dates, ages, sums, products,
-    ratios, linear formulas of up to three columns, and columns that are a function of another.
+    ratios, shares, changes, linear formulas of up to three columns, and columns that are a function of another.
     """
     import shoal
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import ParameterError
 from shoal.relations._choice import choose_relations
+from shoal.relations._elapsed import Elapsed
 from shoal.relations._formulas import Formulas
 from shoal.relations._linear import Linear
 from shoal.relations._pairs import Pairs
@@ -77,6 +78,7 @@ def find_relations(
     found = [
         *Pairs(views, exceptions, draws, rows, sides).find(),
         *Formulas(numeric, exceptions, draws, shuffled, sides).find(),
+        *Elapsed(numeric, exceptions, draws, shuffled, sides).find(),
         *Linear([view for view in numeric if not view.is_date], exceptions, draws, shuffled, sides).find(),
     ]
     return tuple(choose_relations([*equal, *found]))

@@ -35,7 +35,7 @@ class Operation:
     scaled: bool
     #: its derivatives by the first and the second column
     slopes: Callable[[Array, Array], tuple[Array, Array]]
-    #: the exponents of the target and the columns whose product is constant (of a sum: their coefficients)
+    #: the exponents of the target and the columns whose product is constant (of a sum: their coefficients), if any
     exponents: tuple[float, ...]
 
 
@@ -54,6 +54,22 @@ OPERATIONS = (
         True,
         lambda a, b: (1 / b**2, -2 * a / b**3),
         (1, -1, 2),
+    ),
+    Operation(
+        "share",
+        lambda a, b: a / (a + b),
+        "`{t}` = {s}`{a}` / (`{a}` + `{b}`)",
+        True,
+        lambda a, b: (b / (a + b) ** 2, -a / (a + b) ** 2),
+        (),
+    ),
+    Operation(
+        "change",
+        lambda a, b: (a - b) / b,
+        "`{t}` = {s}(`{a}` - `{b}`) / `{b}`",
+        True,
+        lambda a, b: (1 / b, -a / b**2),
+        (),
     ),
 )
 

@@ -17,6 +17,8 @@ KINDS = (
     "product",
     "ratio",
     "ratio-squared",
+    "share",
+    "change",
     "linear",
     "monotone",
     "equal-codes",
@@ -34,8 +36,8 @@ class Relation:
     kind
         ``equal``; ``equal-codes`` (the same up to names or codes); ``rounding``; ``date-part`` (year, quarter, month,
         day or weekday); ``age``; ``sum``; ``difference``; ``date-difference``; ``product``; ``ratio``;
-        ``ratio-squared`` (a / b^2); ``linear``; ``monotone`` (the same order); ``bins`` (intervals of a number or
-        date); ``function`` (any other map of one column).
+        ``ratio-squared`` (a / b^2); ``share`` (a / (a + b)); ``change`` ((a - b) / b); ``linear``; ``monotone`` (the
+        same order); ``bins`` (intervals of a number or date); ``function`` (any other map of one column).
     target
         The column that follows.
     inputs

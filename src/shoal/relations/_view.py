@@ -15,6 +15,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _READABLE = 0.98
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _COMMA = r"^[+-]?\d+,\d+$"
+#: $45,000, 45 % or 34 years, and 45,000
+_AMOUNT = r"(?i)^[+-]?(usd|eur|gbp|chf|[$€£¥₹])?\s*[+-]?\d[\d.,]*\s*([$€£¥₹%°]|[a-z]{1,7})?$"
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$"
 _DATE_FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y%m%d")
 #: distinct values from which the unit of a column is read
 _LOOKED_AT = 20_000
@@ -130,6 +133,7 @@ def _as_numbers(values: pa.Array) -> tuple[Array | None, bool]:
 
 
 def _numbers_of_texts(texts: pa.Array, filled: int) -> Array | None:
+    texts = _without_units(texts, filled)
     comma = pc.match_substring_regex(texts, _COMMA)
     if pc.any(comma).as_py() and not pc.any(pc.match_substring(texts, ".")).as_py():
         texts = pc.replace_substring(texts, ",", ".")
@@ -138,6 +142,23 @@ def _numbers_of_texts(texts: pa.Array, filled: int) -> Array | None:
         return None
     numbers = pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()).to_numpy(zero_copy_only=False)
     return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _without_units(texts: pa.Array, filled: int) -> pa.Array:
+    """Return texts without the one currency or unit that all of them have, and without commas between thousands."""
+    grouped = pc.match_substring_regex(texts, _AMOUNT)
+    if (pc.sum(grouped).as_py() or 0) < _READABLE * filled:
+        return texts
+    amounts = texts.filter(grouped)
+    marks = pc.replace_substring_regex(pc.utf8_lower(amounts), r"[-+0-9.,\s]+|s$", "")
+    if pc.count_distinct(marks).as_py() > 1:
+        return texts
+    bare = pc.replace_substring_regex(texts, r"[^-+0-9.,]", "")
+    thousands = pc.match_substring_regex(bare, _THOUSANDS)
+    has_comma = pc.match_substring(bare, ",")
+    if pc.all(pc.or_(thousands, pc.invert(has_comma))).as_py():
+        bare = pc.replace_substring(bare, ",", "")
+    return pc.if_else(grouped, bare, texts)
 
 
 def _days_of_texts(texts: pa.Array, filled: int) -> Array | None:

@@ -211,3 +211,45 @@ def test_pairs_across_two_sides_are_found() -> None:
     joined = {frozenset(relation.columns) for relation in relations}
     assert joined >= {frozenset(pair) for pair in (("age", "band"), ("income", "copy"), ("income", "of income"))}
     assert frozenset({"copy", "of income"}) not in joined
+
+
+def _elapsed(draws: np.random.Generator) -> dict[str, object]:
+    records = 1200
+    start = np.datetime64("1950-01-01") + draws.integers(0, 20_000, records).astype("timedelta64[D]")
+    end = start + draws.integers(200, 9_000, records).astype("timedelta64[D]")
+    starts, ends = (np.asarray(each, dtype="datetime64[D]").astype(object) for each in (start, end))
+    whole = [b.year - a.year - ((b.month, b.day) < (a.month, a.day)) for a, b in zip(starts, ends, strict=True)]
+    months = [12 * (b.year - a.year) + b.month - a.month for a, b in zip(starts, ends, strict=True)]
+    days = (end - start).astype(np.int64)
+    return {"start": start, "end": end, "whole": whole, "months": months, "decimal": np.round(days / 365.25, 1)}
+
+
+@pytest.mark.parametrize(("name", "unit"), [("whole", "years"), ("months", "months"), ("decimal", "years")])
+def test_times_between_two_dates_are_named(name: str, unit: str) -> None:
+    planted = _elapsed(np.random.default_rng(8))
+    found = shoal.find_relations(pa.table({key: planted[key] for key in ("start", "end", name)}))
+    assert [each.formula for each in found] == [f"`{name}` = {unit} from `start` to `end`"]
+    planted["start"] = np.random.default_rng(9).permutation(planted["start"])
+    assert not shoal.find_relations(pa.table({key: planted[key] for key in ("start", "end", name)}))
+
+
+def test_amounts_with_units_and_commas_are_numbers() -> None:
+    draws = np.random.default_rng(10)
+    net, tax = draws.integers(500, 90_000, 900), draws.integers(1, 9_000, 900)
+    gross = [f"${value:,}" for value in net + tax]
+    found = shoal.find_relations(pa.table({"net": [f"{value:,}" for value in net], "tax": tax, "gross": gross}))
+    assert [each.formula for each in found] == ["`gross` = `net` + `tax`"]
+    mixed = pa.table({"a": net, "b": [f"{v} {'kg' if n % 2 else 'lb'}" for n, v in enumerate(net)]})
+    assert not [each for each in shoal.find_relations(mixed) if each.kind == "equal"], "two units are no number"
+
+
+def test_shares_and_changes_are_named() -> None:
+    draws = np.random.default_rng(11)
+    a, b = draws.integers(10, 4_000, 900), draws.integers(10, 4_000, 900)
+    share, change = np.round(100 * a / (a + b), 1), np.round(100 * (b - a) / a, 1)
+    assert [each.formula for each in shoal.find_relations(pa.table({"a": a, "b": b, "share": share}))] == [
+        "`share` = 100 * `a` / (`a` + `b`)"
+    ]
+    assert [each.formula for each in shoal.find_relations(pa.table({"a": a, "b": b, "change": change}))] == [
+        "`change` = 100 * (`b` - `a`) / `a`"
+    ]

@@ -240,3 +240,18 @@ def test_words_written_together_are_read_where_all_of_them_are_known() -> None:
     meanings = {name: topic(name) for name in ("agegrp", "RaceEthnicity", "raceethnicity", "educcat")}
     assert [found.key for found in meanings.values() if found] == ["age", "origin", "origin", "education"]
     assert not any(map(topic, ("manage", "passage", "garage", "dosage", "housecat", "agentcode", "message")))
+
+
+def test_days_with_strokes_are_no_phone_numbers() -> None:
+    days = [f"2020/{month:02d}/{day:02d}" for month in range(1, 13) for day in range(1, 29)]
+    drafted = shoal.draft(pa.table({"公表_年月日": days * 2, "性別": ["男性", "女性"] * len(days)}))
+    assert drafted.schema["公表_年月日"].role is Role.QUASI_IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"), [("addr_state", "a place"), ("addr_line1", "where a person lives, to the door")]
+)
+def test_the_place_of_an_address_is_no_address(name: str, meaning: str) -> None:
+    found = topic(name)
+    assert found is not None
+    assert found.means == meaning

@@ -70,7 +70,9 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
 
 
 def _naming(profile: ColumnProfile) -> Guess[Role] | None:
-    """Values that name a person decide before any name of a column does."""
+    """Values that name a person decide before any name of a column does; days do not, however they are written."""
+    if profile.dated:
+        return None
     for look in _NAMING:
         if profile.looks_like(look):
             return Guess(Role.IDENTIFIER, f"its values look like {look}")
