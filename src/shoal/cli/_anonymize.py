@@ -549,7 +549,7 @@ def _show(
     for event in release.guarantee.events:
         if event.warns:
             _output.warning(event.describe())
-    show_rehearsal(rehearsed)
+    show_rehearsal(rehearsed, release.plan)
     _output.text(str(release))
     if search:
         _output.text("\n".join(("Method", *map(_item, search))))

@@ -35,7 +35,7 @@ _TITLES = {
     "person": "Says whose record it is: removed; group sizes count persons",
     "household": "Says whose household it is: removed",
     "insensitive": "Harmless: kept unchanged",
-    "weight": "Says how many people a record stands for: kept unchanged",
+    "weight": "Says how many people a record stands for: kept, or rounded",
     "stratum": "Says where a record was drawn: others may know it",
     "sensitive": "Sensitive, needed for analysis: kept unchanged, or rounded",
     "quasi-identifier": "Others may know it (quasi-identifiers): made coarser",

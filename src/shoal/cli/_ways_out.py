@@ -11,7 +11,7 @@ from shoal.cli import _output
 from shoal.errors import ParameterError, Problems
 
 if TYPE_CHECKING:
-    from shoal import Schema, Table
+    from shoal import Plan, Schema, Table
     from shoal.rehearsal import HollowRelease, Rehearsal
 
 
@@ -34,11 +34,13 @@ def with_commands(error: HollowRelease, schema: Schema) -> HollowRelease:
     return error
 
 
-def show_rehearsal(rehearsal: Rehearsal | None) -> None:
+def show_rehearsal(rehearsal: Rehearsal | None, plan: Plan) -> None:
     """Print how often the best intruder is right, and who finds how many."""
     from shoal.rehearsal import ROWS, rehearsal_line, rehearsal_rows
 
     if rehearsal is None:
+        if plan.privacy is None and not any(each.role.may_be_rounded for each in plan.schema):
+            _output.text("Rehearsed attack: nothing to attack, only quasi-identifiers are released.")
         return
     _output.table(rehearsal_line(rehearsal), ROWS, rehearsal_rows(rehearsal))
 
