@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, MissingExtraError, ParameterError
+from shoal.rehearsal._aspects import Aspects
 from shoal.rehearsal._nearest import nearest_signals
 from shoal.rehearsal._signals import BothSides, Signal, exact_signals, learned_signals
 from shoal.rehearsal._trial import (
@@ -193,10 +194,13 @@ def rehearse(
         known={view.name: view for view in view_columns(known)},
         released={view.name: view for view in view_columns(released) if view.size > 1},
     )
+    taken = frozenset((*known.column_names, *released.column_names))
+    aspects = Aspects.of(released, knowledge.released, taken)
     folds = _fold(numbers)
     attempts = [
         _attempt(
             knowledge,
+            aspects,
             known,
             released,
             folds[at],
@@ -363,6 +367,7 @@ def _fold(numbers: Array) -> list[list[Array]]:
 
 def _attempt(
     knowledge: BothSides,
+    aspects: Aspects,
     known: pa.Table,
     released: pa.Table,
     members: list[Array],
@@ -383,6 +388,8 @@ def _attempt(
     signals += nearest_signals(knowledge.known, knowledge.released, numbers, train)
     if kind == "learned":
         signals += learned_signals(knowledge, train)
+    values = len(signals)
+    signals += aspects.signals(knowledge, known, train, kind)
     fold = Fold(members, seed, tests)
     people = fold.targets
     shown = np.full((len(people), fold.widest), -1)
@@ -397,19 +404,11 @@ def _attempt(
         shown[mask],
     )
     scores: dict[tuple[object, ...], tuple[Signal, Array]] = {}
-    for signal in signals:
+    for place, signal in enumerate(signals):
         matrix = np.full(shown.shape, -np.inf)
         matrix[mask] = signal.scores(people_of, rows_of)
-        scores[
-            (
-                type(signal).__name__,
-                signal.columns,
-                getattr(signal, "names", getattr(signal, "source", "")),
-            )
-        ] = (
-            signal,
-            matrix,
-        )
+        inputs = getattr(signal, "names", (getattr(signal, "source", ""), getattr(signal, "target", "")))
+        scores[type(signal).__name__, signal.columns, inputs, place >= values] = (signal, matrix)
     contents = np.where(mask, _contents(knowledge)[shown], -1)
     return _Attempt(fold, contents, mask, scores)
 

@@ -366,3 +366,35 @@ def test_columns_that_say_the_same_of_everybody_tell_nothing() -> None:
     assert found is not None
     assert not found.hollow
     assert found.singled_out == 0
+
+
+def _places(draws: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ages, places and classes of people of one age each."""
+    return 18 + np.arange(RECORDS) // 40, draws.integers(0, 200, RECORDS), np.arange(RECORDS) // 8
+
+
+def missing_values(draws: np.random.Generator) -> Case:
+    age, place, classes = _places(draws)
+    given = {f"score {at}": np.where((place + at) % 10 < 5, np.nan, draws.integers(1, 9, RECORDS)) for at in range(10)}
+    return {"age": age, "place": place}, given, classes
+
+
+def texts_with_parts(draws: np.random.Generator) -> Case:
+    age, place, classes = _places(draws)
+    code = [f"{'fm'[p % 2]}{a}-{p % 100}" for a, p in zip(age, place, strict=True)]
+    return {"age": age, "place": place}, {"code": np.array(code)}, classes
+
+
+def last_digits(draws: np.random.Generator) -> Case:
+    age, place, classes = _places(draws)
+    return {"age": age, "place": place}, {"amount": draws.integers(100, 9_000, RECORDS) * 100 + place % 100}, classes
+
+
+@pytest.mark.parametrize("leak", [missing_values, texts_with_parts, last_digits])
+def test_what_values_show_besides_themselves_is_looked_at(leak: Callable[[np.random.Generator], Case]) -> None:
+    draws = np.random.default_rng(3)
+    known, released, classes = leak(draws)
+    assert _rehearsed((known, released, classes)).hollow
+    order = np.concatenate([draws.permutation(rows) for rows in np.arange(RECORDS).reshape(-1, 8)])
+    permuted = {name: values[order] for name, values in released.items()}
+    assert not _rehearsed((known, permuted, classes)).hollow
