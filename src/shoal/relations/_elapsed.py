@@ -22,7 +22,7 @@ _DAYS_OF_A_YEAR, _DAYS_OF_A_MONTH = 365.25, 365.25 / 12
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class TimeUnit:
     """A way to count from one date to another; ``broken(target, first, last)`` says which records do not follow it."""
 
     unit: str
@@ -45,7 +45,7 @@ def _years_of_calendar(first: Array, last: Array) -> Array:
     return np.asarray((ends - starts).astype(np.int64))
 
 
-def _measures(step: float) -> list[Measure]:
+def _measures(step: float) -> list[TimeUnit]:
     """Return the ways to count that numbers of a step can follow."""
 
     def rounded(length: float) -> Callable[[Array, Array, Array], Array]:
@@ -54,7 +54,7 @@ def _measures(step: float) -> list[Measure]:
     def cut(length: float) -> Callable[[Array, Array, Array], Array]:
         return lambda v, a, b: ~(((b - a) / length - v >= -1e-6) & ((b - a) / length - v < step))
 
-    found = [Measure(unit, length, way(length)) for unit, length in _LENGTHS for way in (cut, rounded)]
+    found = [TimeUnit(unit, length, way(length)) for unit, length in _LENGTHS for way in (cut, rounded)]
     if step < 1:
         return found
     exact: tuple[tuple[str, float, Callable[[Array, Array], Array]], ...] = (
@@ -63,7 +63,7 @@ def _measures(step: float) -> list[Measure]:
         ("months", _DAYS_OF_A_MONTH, lambda a, b: _months(a, b, completed=False)),
         ("years", _DAYS_OF_A_YEAR, _years_of_calendar),
     )
-    return [Measure(unit, days, lambda v, a, b, of=of: of(a, b) != v) for unit, days, of in exact] + found  # type: ignore[misc]
+    return [TimeUnit(unit, days, lambda v, a, b, of=of: of(a, b) != v) for unit, days, of in exact] + found  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Elapsed:
                 )
         return None
 
-    def _decide(self, measure: Measure, columns: list[Array]) -> Support | None:
+    def _decide(self, measure: TimeUnit, columns: list[Array]) -> Support | None:
         glance = self._present(columns, self.rows[:GLANCE])
         found = weigh(measure.broken, *glance, draws=self.draws, exceptions=self.exceptions)
         if not is_candidate(found, self.exceptions):
