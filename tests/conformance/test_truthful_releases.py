@@ -350,7 +350,7 @@ def test_hierarchies_that_would_show_which_values_occur_do_not_go_along() -> Non
     )
     schema = Schema(attributes=(*SCHEMA.attributes, pay))
     rows = people().append_column("pay", pa.array([3, 7, 9] * 1000))
-    with pytest.raises(ParameterError, match="with the values that occur"):
+    with pytest.raises(PlanError, match="with the values that occur"):
         shoal.anonymize(
             shoal.read(rows).with_schema(schema), WANTED, models.TCloseness("pay", 0.5, distance="hierarchical")
         )

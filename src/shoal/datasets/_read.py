@@ -177,9 +177,14 @@ def holds_tables(source: str | Path) -> bool:
     if not path.is_dir():
         return False
     files = [file for _, file in table_files(path)]
+    if len(files) < 2:
+        return False
     if not all(file.suffix in _PARQUET for file in files):
         return True
-    return len({tuple(pq.read_schema(file).names) for file in files}) > 1
+    try:
+        return len({tuple(pq.read_schema(file).names) for file in files}) > 1
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def table_names(source: str | Path | Mapping[str, Any]) -> list[str]:

@@ -416,18 +416,18 @@ def _from_store(address: str, parts: SplitResult, folder: Path) -> Path:
 
     shown = f"{parts.scheme}://{parts.hostname}{parts.path}"
     with _copying(shown, hint="credentials and the region come from the usual settings, such as AWS_PROFILE"):
-        store, position = fs.FileSystem.from_uri(address)
-        info = store.get_file_info(position)
+        store, inside = fs.FileSystem.from_uri(address)
+        info = store.get_file_info(inside)
         if info.type is fs.FileType.NotFound:
             raise DataError(f"{shown} does not exist, or you are not allowed to see it.")
         target = folder / base_name(parts.path)
         if info.type is fs.FileType.File:
-            with store.open_input_stream(position) as stream:
+            with store.open_input_stream(inside) as stream:
                 _copy_stream(stream, target, shown)
             return target if target.suffix else _with_ending(target)
         left = _MOST
-        for each in store.get_file_info(fs.FileSelector(position, recursive=True)):
-            inner = Path(each.path).relative_to(position)
+        for each in store.get_file_info(fs.FileSelector(inside, recursive=True)):
+            inner = Path(each.path).relative_to(inside)
             if each.type is fs.FileType.File and each.path.endswith(".parquet") and ".." not in inner.parts:
                 (target / inner).parent.mkdir(parents=True, exist_ok=True)
                 with store.open_input_stream(each.path) as stream:

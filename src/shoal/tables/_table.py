@@ -205,7 +205,7 @@ def order_by_column(table: Table, name: str, *, descending: bool = False) -> Tab
     --------
     >>> import shoal
     >>> people = shoal.read(pa.table({"age": ["9", "?", "10"]}))
-    >>> ordered(people, "age", descending=True).to_arrow()["age"].to_pylist()
+    >>> order_by_column(people, "age", descending=True).to_arrow()["age"].to_pylist()
     ['10', '9', '?']
     """
     value = table.expression[name]

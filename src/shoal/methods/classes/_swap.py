@@ -199,7 +199,11 @@ class IndividualRankingSwap(PartitionMethod):
     step_kinds: ClassVar[tuple[type[Event], ...]] = (*COMMON_STEPS, Ranked)
 
     def fit(self, arguments: Arguments) -> None:
-        for name, size in self.sizes.items():
+        given: object = self.sizes
+        if not isinstance(given, Mapping):
+            arguments.problems.add(f"`sizes` of `{self.title}` must give a whole number by column.")
+            return
+        for name, size in given.items():
             arguments.whole(f"sizes[{name}]", size, minimum=1)
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:

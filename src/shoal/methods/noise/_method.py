@@ -150,9 +150,9 @@ class DPMicroaggregation(Method):
         for name in ("decimals", "fill"):
             if not isinstance(getattr(self, name), Mapping):
                 arguments.problems.add(f"`{name}` of `{self.title}` must give a value by column.")
-        for column, positions in (self.decimals if isinstance(self.decimals, Mapping) else {}).items():
-            arguments.whole(f"decimals[{column}]", positions, minimum=-MOST_DECIMALS)
-            if isinstance(positions, int) and positions > MOST_DECIMALS:
+        for column, places in (self.decimals if isinstance(self.decimals, Mapping) else {}).items():
+            arguments.whole(f"decimals[{column}]", places, minimum=-MOST_DECIMALS)
+            if isinstance(places, int) and places > MOST_DECIMALS:
                 arguments.problems.add(f"`decimals[{column}]` of `{self.title}` must be at most {MOST_DECIMALS}.")
         arguments.finish()
 
