@@ -146,9 +146,9 @@ class Refinement:
         the prior as well, so that no answer is refused. A source other than the system's is for tests.
         """
         position = None if answer is None else self.prior.position(answer)
-        if position is None:
-            return self.prior.value(_draw(as_array(self.prior), source))
-        return self.prior.value(_Refined(self, position).draw(source))
+        # both are drawn: the time must not tell whether there is a record
+        refined, unrefined = _Refined(self, position or 0).draw(source), _draw(as_array(self.prior), source)
+        return self.prior.value(unrefined if position is None else refined)
 
     def interval(self, confidence: float = 0.95) -> int | float | None:
         """Return a with P[abs(response - answer) <= a] >= confidence whatever the answer is; None for categories.

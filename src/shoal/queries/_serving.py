@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # seconds that running answers get when the server is told to stop
 GRACE = 0.5
+# seconds after which a thread that computes lets others go on: the loop that answers all analysts is one of them
+SWITCH = 5e-4
 # bytes of the headers of a request
 LARGEST_HEADERS = 16_384
 
@@ -72,6 +75,7 @@ class VaultServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where the server listens once it does."""
+        sys.setswitchinterval(SWITCH)
         await super().startup(sockets)
         if not self.should_exit and sockets:
             self._tell(self._address(sockets[0].getsockname()[1]))

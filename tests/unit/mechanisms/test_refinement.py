@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,6 +32,7 @@ from shoal.mechanisms import (
     QueryKind,
     Refinement,
     TaxonomyDistance,
+    _refinement,
 )
 
 weights = st.lists(st.integers(0, 30), min_size=2, max_size=9).filter(any)
@@ -295,3 +298,26 @@ def test_an_answer_that_is_no_finite_number_is_answered_from_the_prior(answer: f
 def test_distances_by_default_fit_the_prior() -> None:
     assert Refinement(numbers([1, 1]), epsilon=1, query="individual").distance == AbsoluteDistance()
     assert Refinement(CategoricalPrior.uniform("ab"), epsilon=1, query="individual").distance == NominalDistance()
+
+
+def test_the_same_work_is_done_with_and_without_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Counter[str]()
+
+    def count(name: str) -> None:
+        original = getattr(_refinement, name)
+
+        def counted(*given: Any) -> Any:
+            drawn[name] += 1
+            return original(*given)
+
+        monkeypatch.setattr(_refinement, name, counted)
+
+    count("_Refined")
+    count("_draw")
+    mechanism = Refinement(CategoricalPrior.uniform(tuple("abcdefgh")), epsilon=1, query="individual")
+    work = []
+    for answer in ("a", "h", "unknown", None):
+        drawn.clear()
+        mechanism.release(answer)
+        work.append(dict(drawn))
+    assert work == [{"_Refined": 1, "_draw": 2}] * 4
