@@ -119,7 +119,8 @@ def _free_port() -> int:
 
 def attack(number: int, tokens: list[str], servers: Servers, seen: Seen, stop: threading.Event) -> None:
     """Do what hurts, again and again."""
-    chosen, held = random.Random(number), []
+    chosen = random.Random(number)
+    held: list[socket.socket] = []
     while not stop.is_set():
         port = chosen.choice(servers.ports)
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
