@@ -11,7 +11,11 @@ Peers are those of `synthetic.py`, with the settings that it names.
 
 Every run is stored in the folder ``SHOAL_RESULTS`` and not repeated, so that the benchmark can be stopped and taken up
 again; without arguments it makes what is missing and prints everything. Arguments choose: tools, tables, epsilons,
-``seed=0``. MST and AIM need ``SHOAL_PEERS``, a Python that has dpmm. ``--print`` makes nothing.
+``seed=0``. MST and AIM need ``SHOAL_PEERS``, a Python that has dpmm. ``--print`` makes nothing, ``--rows`` prints the
+rows of the table in ``docs/how-to/analyse-a-release.md`` besides.
+
+Runs of peers, which take hours and do not depend on Shoal, are kept beside this file in ``truthful_tables.json`` with
+``--keep``, so that whoever goes on needs to run the missing ones only.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from truthful import DATA, adult_schema
 EPSILONS = ("0.1", "1", "3")
 SEEDS = 3
 DELTA = "1e-5"
+PEER_RUNS = Path(__file__).with_suffix(".json")
 FIGURES = ("counts", "one", "one, worst", "two", "two, worst", "three", "three, worst", "seconds")
 
 Columns = dict[str, np.ndarray]
@@ -61,11 +66,14 @@ class Case:
 
 
 def main() -> None:
-    wanted = {*sys.argv[1:]} - {"--print"}
+    wanted = {each for each in sys.argv[1:] if not each.startswith("--")}
+    kept = json.loads(PEER_RUNS.read_text(encoding="utf-8"))
     runs = [*itertools.product(CASES, EPSILONS, MAKERS, range(SEEDS))]
     synthetic.RESULTS.mkdir(parents=True, exist_ok=True)
     for case, epsilon, maker, seed in runs:
         path = _path(case, epsilon, maker, seed)
+        if path.stem in kept and not path.exists():
+            path.write_text(json.dumps(kept[path.stem]), encoding="utf-8")
         chosen = all(
             not wanted & {*kind} or one in wanted
             for one, kind in zip(
@@ -85,6 +93,13 @@ def main() -> None:
             results = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
             if results:
                 print(f"{case:<10} {epsilon:<4} {maker:<8} {summary(results)}")
+                if "--rows" in sys.argv:
+                    print(row(case, epsilon, maker, results))
+    if "--keep" in sys.argv:
+        paths = [_path(case, epsilon, maker, seed) for case, epsilon, maker, seed in runs if maker in PEERS]
+        found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()}
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found))
+        PEER_RUNS.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 def _path(case: str, epsilon: str, maker: str, seed: int) -> Path:
@@ -107,6 +122,13 @@ def summary(results: list[dict[str, float] | None]) -> str:
     values = {name: [each[name] for each in done] for name in FIGURES}
     parts = [f"{name} {np.mean(each):.4f} ({min(each):.4f}-{max(each):.4f})" for name, each in values.items()]
     return f"{len(done)} of {len(results)} runs: {', '.join(parts)}"
+
+
+def row(case: str, epsilon: str, maker: str, results: list[dict[str, float] | None]) -> str:
+    """Return a row of the table of the documentation: means, and how many runs they are of."""
+    done = [each for each in results if each is not None]
+    figures = [f"{np.mean([each[name] for each in done]):.3g}" if done else "not done" for name in FIGURES]
+    return f"| {case}, {epsilon} | {maker}, {len(done)} | {' | '.join(figures)} |"
 
 
 # -- the tables
