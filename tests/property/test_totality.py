@@ -80,6 +80,8 @@ class Neighbours:
     method: Method
     models: tuple[Requirement, ...]
     tables: tuple[list[Row], list[Row]]
+    #: How a file holds the cells of both.
+    form: str
 
     @classmethod
     def of(cls, seed: int) -> Neighbours:
@@ -108,7 +110,8 @@ class Neighbours:
         if isinstance(method, shoal.Truthful) and draw.random() < 0.4:
             models.append(shoal.KAnonymity(3))
             models += [shoal.DistinctLDiversity("c2", 2)] if len(columns) > 2 else []
-        return cls(Schema(attributes=tuple(attributes)), method, tuple(models), (rows, other))
+        form = random.Random(f"form {seed}").choice(("texts", "texts", "by number", "numbers"))
+        return cls(Schema(attributes=tuple(attributes)), method, tuple(models), (rows, other), form)
 
     @property
     def plan(self) -> shoal.Plan:
@@ -126,15 +129,26 @@ class Outcome:
     records: int | None
 
 
-def column_of(attribute: Attribute, cells: Row) -> pa.Array:
+def column_of(attribute: Attribute, cells: Row, form: str) -> pa.Array:
+    """Return the cells as a file may hold them: texts, texts by number, or floating point with values that are none."""
+    if form == "numbers" and attribute.kind is Kind.NUMERIC and attribute.reading == Reading():
+        return pa.array([None if cell is None else _number(cell) for cell in cells], pa.float64())
     if attribute.domain is None or attribute.domain.values != WHOLE:
-        return pa.array(cells, pa.string())
+        texts = pa.array(cells, pa.string())
+        return texts.dictionary_encode() if form == "by number" else texts
     # whole numbers have strange values of their own
     return pa.array([(int(cell) if cell.isdecimal() else -len(cell)) if cell else None for cell in cells], pa.int64())
 
 
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
 def outcome_of(pair: Neighbours, rows: list[Row], schema: Schema, folder: Path) -> Outcome:
-    columns = {each.name: column_of(each, [row[j] for row in rows]) for j, each in enumerate(schema)}
+    columns = {each.name: column_of(each, [row[j] for row in rows], pair.form) for j, each in enumerate(schema)}
     table = shoal.read(pa.table(columns), schema=schema)
     neighbours = "replace" if pair.method is NOISY else "add-remove"
     account = shoal.Account.create(folder, table, epsilon=100, delta="0.9", neighbours=neighbours)

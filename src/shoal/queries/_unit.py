@@ -93,6 +93,8 @@ class Unit:
         if not self.replaced:
             return loss
         if loss.rho_units:
+            if loss.delta_units:
+                raise ParameterError("an answer that costs rho and delta has no known cost where neighbours replace.")
             return Loss(rho_units=4 * loss.rho_units)
         computed = replace(self, replaced=False).neighbours
         cost = Cost(epsilon=loss.epsilon, delta=loss.delta, neighbours=computed).convert_neighbours(self.neighbours)

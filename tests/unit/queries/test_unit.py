@@ -248,3 +248,10 @@ def test_a_number_of_records_below_one_is_refused(records: object) -> None:
 def test_a_number_of_records_needs_a_person_column() -> None:
     with pytest.raises(ParameterError, match="needs a column that says whose record it is"):
         Session(shoal.read(visits(4).drop("patient")).with_schema(RECORDS), 1, records_per_person=1)
+
+
+def test_rho_with_a_delta_has_no_cost_where_neighbours_replace() -> None:
+    replaced = Unit(replaced=True)
+    assert replaced.charged(Loss.of_rho("0.01")) == Loss.of_rho("0.04")
+    with pytest.raises(ParameterError, match="no known cost"):
+        replaced.charged(Loss.of_rho("0.01", "1e-6"))

@@ -119,6 +119,9 @@ class Split:
     def with_pairs(self, classes: Sequence[int | None]) -> Split:
         """Divide what the pairs of each round may lose among those that were chosen, by their numbers of classes.
 
+        What the tables of a round may lose together does not depend on which pairs were chosen: variances are rounded
+        up. So a round is one step of a composition whose losses are fixed beforehand, although its noise is not.
+
         ``classes`` has those of all pairs, or of those of the first rounds.
         """
         each_pair = self.pairs_rho / self.pairs
