@@ -8,10 +8,11 @@ PUMA and INDP, by PUMA where that is there, and numbers in twenty bands of the e
 
 Settings, fixed beforehand: every domain is NIST's published schema; ages have intervals of 5, 10, 20 years; income,
 its ratio to poverty and weights are cut at round numbers, closer where many people are, and released in these
-intervals; the rules of `impossible` are what NIST's data dictionary says of "N" and what everybody knows; density
-and industry category are derived. (Their public lists are not at hand, so they are read off the excerpt: a value for
-every code.) Delta is 1e-5. Everything else is the program's default. Arguments choose rows, as in ``nist.py national
-demographic``. What was measured is stored in the folder ``nist`` of ``SHOAL_RESULTS`` and not measured again.
+intervals; `find_hierarchies` finds those of codes for k-anonymity; the rules of `impossible` are what NIST's data
+dictionary says of "N" and what everybody knows; density and industry category are derived. (Their public lists are not
+at hand, so they are read off the excerpt: a value for every code.) Delta is 1e-5. Everything else is the program's
+default. Arguments choose rows, as in ``nist.py national demographic``. What was measured is stored in the folder
+``nist`` of ``SHOAL_RESULTS`` and not measured again.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ CUTS = {
         [0, 1, 5_000, 10_000, 20_000, 30_000, 40_000, 60_000, 100_000, 200_000],
         [1, 20_000, 40_000, 100_000],
     ],
-    "POVPIP": [[*range(25, 501, 25), 501], [50, 100, 150, 200, 300, 400, 501], [100, 200, 400]],
+    # nobody needs data to know that many have an income of 0, which is a ratio of 0
+    "POVPIP": [[1, *range(25, 501, 25), 501], [1, 50, 100, 150, 200, 300, 400, 501], [1, 100, 200, 400]],
     "PWGTP": _WEIGHTS,
     "WGTP": _WEIGHTS,
 }
@@ -156,6 +158,8 @@ def _private(table: shoal.Table, epsilon: str, folder: Path, path: Path) -> None
 
 
 def _crowds(table: shoal.Table, k: int, method: Method, folder: Path, path: Path) -> None:
+    if isinstance(method, shoal.Specialize):
+        table = table.with_schema(shoal.find_hierarchies(table).schema)
     release = shoal.anonymize(table, shoal.KAnonymity(k), method=method).write(folder)
     shoal.released(release).write_concrete(path, overwrite=True)
 
@@ -181,6 +185,7 @@ def peers(file: str, feature: str, folder: Path) -> Iterator[tuple[str, tuple[Pa
 MEASURES = """
 import json, sys
 from pathlib import Path
+import sdnist.metrics.propensity
 import sdnist.report
 from sdnist.load import TestDatasetName
 from sdnist.metrics.inconsistency import Inconsistencies
@@ -191,6 +196,8 @@ from sdnist.report.dataset import Dataset
 from sdnist.utils import SimpleLogger
 path, name, root, folder = sys.argv[1:5]
 data = Dataset(Path(path), SimpleLogger(), TestDatasetName[name], Path(root), False)
+# the histogram of the picture takes most of the time, and no figure needs it
+sdnist.metrics.propensity.pd.DataFrame.iterrows = lambda self: iter(())
 marginal = KMarginal(data.d_target_data, data.d_synthetic_data, data.config["k_marginal"]["group_features"])
 marginal.compute_score()
 propensity = PropensityMSE(data.t_target_data, data.t_synthetic_data, Path(folder), data.features)
@@ -321,8 +328,8 @@ def _show(name: str, figures: Iterable[object]) -> None:
 
 
 def _spent() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, kinds))
 
 
 if __name__ == "__main__":

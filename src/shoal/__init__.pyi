@@ -103,6 +103,7 @@ from .schema import Digits as Digits
 from .schema import Domain as Domain
 from .schema import Draft as Draft
 from .schema import Flat as Flat
+from .schema import FoundGroups as FoundGroups
 from .schema import FromFile as FromFile
 from .schema import Groups as Groups
 from .schema import Intervals as Intervals
@@ -119,7 +120,9 @@ from .series import Series as Series
 from .series import SeriesKAnonymity as SeriesKAnonymity
 from .shortcuts import anonymize as anonymize
 from .shortcuts import draft as draft
+from .tables import FoundHierarchies as FoundHierarchies
 from .tables import Table as Table
+from .tables import find_hierarchies as find_hierarchies
 from .tables import read as read
 from .utility import Usefulness as Usefulness
 from .utility import usefulness as usefulness

@@ -233,6 +233,14 @@ def anonymize(
         list[str] | None,
         Option(metavar="COLUMN=ROLE", help="Give COLUMN another role than the schema does, such as drop."),
     ] = None,
+    find_hierarchies: Annotated[
+        bool,
+        Option(
+            "--find-hierarchies",
+            help="Find a hierarchy for every categorical or ordinal quasi-identifier without one: values whose records "
+            "are alike come together. Not under differential privacy, as it looks at the data.",
+        ),
+    ] = False,
     plan: Annotated[Path | None, Option(help="A plan file, in place of promises, method and schema.")] = None,
     schema: _source.SchemaOption = None,
     undecided: _source.Undecided = None,
@@ -350,6 +358,8 @@ def anonymize(
             way = _method(method, models, option or [], suppression_limit, time_limit, schema=columns)
         described = with_roles(described, data, role or [])
         chosen = _plan(described, models, way, measure or ["loss"], about or [], accept or [], rehearsal)
+        if find_hierarchies:
+            chosen = _find_hierarchies(chosen, data)
     if forecast:
         _forecast(chosen, data, json=json)
         return
@@ -389,6 +399,28 @@ def anonymize(
         _output.warning("you stopped the search: this is the best release found by then.")
     search = _search(release, chosen=plan is None and method is None)
     _show(release, output, search=search, rehearsed=rehearsed, copy=copies.write(output), json=json)
+
+
+def _find_hierarchies(plan: Plan, data: Table) -> Plan:
+    """Return the plan with hierarchies for the columns that have none, and say which."""
+    import shoal
+
+    if plan.privacy is not None:
+        raise ParameterError(
+            "--find-hierarchies cannot be combined with differential privacy: it looks at the data",
+            hint="declare the hierarchies in the schema, from what is publicly known",
+        )
+    found = shoal.find_hierarchies(_source.conformed(data, plan.schema))
+    if found.columns:
+        _output.warning(
+            f"found hierarchies of {quoted(found.columns)} in the data; the plan of the release lists them."
+        )
+    if found.undeclared:
+        _output.warning(
+            f"found no hierarchies of {quoted(found.undeclared)}: groups name every value, so the schema must list the "
+            "`values` of a column first."
+        )
+    return dataclasses.replace(plan, schema=found.schema)
 
 
 def _run(

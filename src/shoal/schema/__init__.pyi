@@ -48,6 +48,7 @@ from .rules import Cuts as Cuts
 from .rules import Dates as Dates
 from .rules import Digits as Digits
 from .rules import Flat as Flat
+from .rules import FoundGroups as FoundGroups
 from .rules import FromFile as FromFile
 from .rules import Groups as Groups
 from .rules import Intervals as Intervals

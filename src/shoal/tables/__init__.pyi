@@ -48,6 +48,8 @@ from ._files import reread_csv as reread_csv
 from ._files import uploadable as uploadable
 from ._files import write as write
 from ._files import written_ending as written_ending
+from ._found import FoundHierarchies as FoundHierarchies
+from ._found import find_hierarchies as find_hierarchies
 from ._holders import Holders as Holders
 from ._holders import Votes as Votes
 from ._holders import count_places as count_places

@@ -15,6 +15,7 @@ from shoal.schema import (
     Cuts,
     Dates,
     Flat,
+    FoundGroups,
     FromFile,
     Groups,
     HierarchyRule,
@@ -96,9 +97,8 @@ def test_lists_become_tuples_at_any_depth():
     assert hash(Cuts(levels=[[1, 2]])) == hash(Cuts(levels=((1, 2),)))
 
 
-def test_only_quantiles_depend_on_the_data():
-    rules = [Flat, FromFile, Intervals, Cuts, Quantiles, Mask, Dates, Groups, Taxonomy]
-    assert [rule for rule in rules if rule.data_dependent] == [Quantiles]
+def test_only_quantiles_and_found_groups_depend_on_the_data():
+    assert {rule for rule in RULES.values() if rule.data_dependent} == {Quantiles, FoundGroups}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,13 @@ def test_rules_explain_themselves(rule, words):
 
 
 def test_rules_say_where_their_values_come_from():
-    assert [name for name, rule in RULES.items() if rule.lists_values] == ["digits", "groups", "taxonomy", "file"]
+    assert [name for name, rule in RULES.items() if rule.lists_values] == [
+        "digits",
+        "groups",
+        "found",
+        "taxonomy",
+        "file",
+    ]
     assert FromFile(path="zip.csv").file == "zip.csv"
     assert FromFile(path="zip.csv", delimiter=",").with_path("there.csv") == FromFile(path="there.csv", delimiter=",")
     assert Taxonomy(path="t.csv").with_path("there.csv").file == "there.csv"

@@ -223,7 +223,7 @@ def test_every_problem_of_a_file_is_reported_at_once():
         "column `f`: `hierarchy` must be a table",
         "column `g`: `values` must be a list",
         "column `g`: `hierarchy` must name a rule: one of intervals, cuts, quantiles, mask, digits, dates, regions, "
-        "groups, taxonomy, file, flat",
+        "groups, found, taxonomy, file, flat",
         "column `h`: `hierarchy`: `flat` must be true",
         'column `i`: `hierarchy`: `taxonomy` must be a path, or a table of `child = "parent"`',
         "column `i`: `hierarchy`: unknown key `lenght`; the valid keys are taxonomy, delimiter",

@@ -17,6 +17,7 @@ from shoal.schema.rules._dates import Dates as Dates
 from shoal.schema.rules._file import FromFile as FromFile
 from shoal.schema.rules._file import canonical_file as canonical_file
 from shoal.schema.rules._flat import Flat as Flat
+from shoal.schema.rules._found import FoundGroups as FoundGroups
 from shoal.schema.rules._groups import Groups as Groups
 from shoal.schema.rules._intervals import Cuts as Cuts
 from shoal.schema.rules._intervals import Intervals as Intervals
@@ -39,6 +40,7 @@ _LISTED: tuple[type[HierarchyRule], ...] = (
     Dates,
     Regions,
     Groups,
+    FoundGroups,
     Taxonomy,
     FromFile,
     Flat,

@@ -294,7 +294,7 @@ form.addEventListener("change", async (event) => {
     }
     return;
   }
-  const complete = text("rule") === nameOf(columns[n].hierarchy) || !["file", "intervals", "cuts", "quantiles", "mask", "groups", "taxonomy", "dates"].includes(text("rule")) || event.target.name !== "rule";
+  const complete = text("rule") === nameOf(columns[n].hierarchy) || !["file", "intervals", "cuts", "quantiles", "mask", "groups", "found", "taxonomy", "dates"].includes(text("rule")) || event.target.name !== "rule";
   if (!complete) {
     unsaved.set(n, { problems: [`the levels of ${columns[n].name} are not filled in yet`], hint: "fill them in, or choose another way" });
     tell();

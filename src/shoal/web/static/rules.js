@@ -21,6 +21,7 @@ export const rules = {
   mask: (text) => ({ mask: numbers(text("mask")), length: numbers(text("length"))[0], side: text("side") }),
   dates: (text, dates) => ({ dates }),
   groups: (text) => ({ groups: groupsOf(text("groups")) }),
+  found: (text) => ({ found: groupsOf(text("found")) }),
   digits: () => ({ digits: 5, hide: [1, 2, 3] }),
   regions: () => ({ regions: ["sub-region", "region"] }),
   taxonomy: (text) => ({ taxonomy: Object.fromEntries(lines(text("taxonomy")).map(pair)) }),
@@ -37,5 +38,6 @@ export const texts = {
   mask: (rule) => rule.mask.join(", "),
   length: (rule) => rule.length ?? "",
   groups: (rule) => groupsText(rule.groups),
+  found: (rule) => groupsText(rule.found),
   taxonomy: (rule) => (typeof rule.taxonomy === "string" ? "" : Object.entries(rule.taxonomy).map(([child, parent]) => `${child} = ${parent}`).join("\n")),
 };
