@@ -11,6 +11,7 @@ import pytest
 import shoal
 from reference.leaky_tables import TABLES, court_records, killings_by_place, liver_patients
 from shoal.relations import find_relations
+from shoal.schema import Role
 
 RECORDS = 2_000
 
@@ -91,3 +92,21 @@ def test_columns_that_are_left_out_cost_nothing(monkeypatch: pytest.MonkeyPatch)
     shoal.draft(table, keep=["age", "sex", "q7"])
     shoal.draft(table)
     assert looked_at == [["age", "sex", "q7"], ["age", "sex"]]
+
+
+def test_a_secret_that_follows_from_a_place_that_is_left_out_is_a_quasi_identifier() -> None:
+    draws = np.random.default_rng(3)
+    county = draws.integers(0, 60, 900)
+    incomes = draws.choice(np.arange(20_000, 90_000, 137), 60, replace=False)
+    table = pa.table(
+        {
+            "age": draws.integers(18, 90, 900),
+            "sex": draws.choice(["f", "m"], 900),
+            "county_id": county + 1001,
+            "county_income": incomes[county],
+            "outcome": draws.choice(["good", "bad"], 900),
+        }
+    )
+    drafted = shoal.draft(table, keep=["age", "sex", "county_income", "outcome"])
+    assert drafted.schema["county_income"].role is Role.QUASI_IDENTIFIER
+    assert "whoever knows `county_id` knows it" in drafted.reasons["county_income"]

@@ -16,6 +16,7 @@ from shoal.schema.drafts._families import join_families
 from shoal.schema.drafts._guesses import ENOUGH, TELLING, WEIGHT_CHOICES
 from shoal.schema.drafts._people import Sampler
 from shoal.schema.drafts._profile import ColumnProfile, Guess
+from shoal.schema.drafts._topics import about
 
 #: Returns the relations between some columns.
 RelationFinder = Callable[[Sequence[str]], Sequence[Relation]]
@@ -38,7 +39,7 @@ class DraftEvidence:
     def settle(self, guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
         """Return guesses in which secrets that tell quasi-identifiers became such, and the others are rounded.
 
-        Columns that are left out are not looked at: they tell nothing, and a table may have hundreds of them.
+        Columns that are left out are not looked at, but for what others may know: a table may have hundreds of them.
         """
         found = list(guesses)
         if self.sampler is not None:
@@ -56,6 +57,7 @@ class DraftEvidence:
         """Make secrets that follow from what others may know quasi-identifiers, too."""
         found = list(guesses)
         known = [each.value.name for each in found if each.value.role.known_elsewhere]
+        known += [profile.name for profile, each in zip(self.profiles, found, strict=True) if _is_known(profile, each)]
         while known:
             secret = [each.value.name for each in found if each.value.role is Role.SENSITIVE]
             given = given_away(self.profiles, known, secret, sampler)
@@ -98,6 +100,13 @@ def _round(profile: ColumnProfile, guess: Guess[Attribute], finest_step: FinestS
     reading = dataclasses.replace(column.reading, round_to=step)
     why = f"{column.role}: {named}; rounded to multiples of {step:,.15g}, since {exact} ({share(left)} when rounded)."
     return Guess(dataclasses.replace(column, reading=reading), why, known=guess.known)
+
+
+def _is_known(profile: ColumnProfile, guess: Guess[Attribute]) -> bool:
+    """Return whether others may know a column that is not released, such as the key of a county."""
+    topic = about(profile)
+    absent = guess.value.role in (Role.DROP, Role.IDENTIFIER)
+    return absent and topic is not None and topic.role is Role.QUASI_IDENTIFIER
 
 
 def _is_exact_secret(profile: ColumnProfile, column: Attribute, finest_step: FinestStep | None) -> bool:
