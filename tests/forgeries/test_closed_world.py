@@ -330,3 +330,17 @@ def test_a_release_may_carry_the_page_of_the_second_verifier_to_the_byte(tmp_pat
     failed = [check for check in shoal.verify(folder, rendered=False).checks if not check.passed]
     assert [check.subject for check in failed] == [VERIFIER]
     assert "forger" in failed[0].detail
+
+
+def test_buckets_of_numbers_are_said_to_be_in_their_order(tmp_path: Path) -> None:
+    made, _ = release(CASES["bucketize, permuted"], tmp_path)
+    work = made.write(tmp_path / "release")
+
+    def disorder(content: forger.Content) -> None:
+        (charge,) = (each for each in content["data"]["columns"] if each["name"] == "charge")
+        del charge["values"]
+        charge["kind"] = "categorical"
+
+    forger.edit(work, disorder, pages=False)
+    failed = [check.subject for check in shoal.verify(work, rendered=False).checks if not check.passed]
+    assert failed == ["tables"]

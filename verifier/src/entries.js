@@ -11,7 +11,7 @@ import { isAtMost, readRational } from "./rational.js";
 const MODELS = new Set((
   "attribute-set average-risk beta-likeness bounded-differential-privacy clusters composition delta-disclosure delta-presence " +
   "differential-privacy distinct-l-diversity entropy-l-diversity estimated-k-map estimated-uniqueness hidden-classes k-anonymity " +
-  "k-m-anonymity k-map k-wildcards known-items local-differential-privacy multiplicative-closeness own-value p-sensitive-k-anonymity " +
+  "k-m-anonymity k-map k-wildcards known-items local-differential-privacy multiplicative-closeness p-sensitive-k-anonymity " +
   "privacy-given-partition probabilistic-k-anonymity record-query-privacy recursive-l-diversity sample-uniqueness " +
   "secret-among-known-items series-k-anonymity stochastic-closeness t-closeness view-differential-privacy").split(" "));
 const STRENGTHS = new Set(["syntactic", "unconditional", "conditional"]);
@@ -73,7 +73,7 @@ export function checkEntries(certificate, plan, asked) {
     [new Set(tables.map((data) => data.file)).size === tables.length, "tables", "one stands there twice"],
     [tables.every((data, place) => hasLink(data, place === tables.length - 1)), "class link", "the column that numbers the classes is not described as such"],
     [planned.every((column) => column.kind === (plan[column.name]?.kind ?? "categorical")), "columns", "a kind is not the one of the plan"],
-    [columns.every((column) => (buckets.has(column.name) ? isOrder(column) : sameOrder(column.values, plan[column.name]))), "columns", "the order of values is not the one of the plan"],
+    [columns.every((column) => (buckets.has(column.name) ? isOrder(column, plan[column.name]?.kind ?? "categorical") : sameOrder(column.values, plan[column.name]))), "columns", "the order of values is not the one of the plan"],
     [Object.entries(plan).every(([name, each]) => each.role !== "quasi-identifier" || covered.has(name)), "domains", "a quasi-identifier is not among them"],
     [certificate.promises.every((each) => each.unit === (isOfPersons ? "person" : "record")), "promises", "the unit is not the one of the plan"],
     [!syntactic || asked.filter((each) => ASKED.has(each.model)).every((each) => certificate.promises.some((made) => isKeptBy(each, made))), "promises", "the plan asks for more"],
@@ -94,9 +94,9 @@ function hasLink({ class_column: name, columns }, isLast) {
   return name === undefined || (others.length === 0 && link?.kind === "categorical" && link.role === (isLast ? "quasi-identifier" : "insensitive") && link.values === undefined);
 }
 
-/** Whether a column of buckets is in no order, or in one that names each once. @param {import("./certificate.js").Column} column */
-function isOrder({ kind, values }) {
-  return kind === "ordinal" ? values !== undefined && new Set(values).size === values.length : kind === "categorical" && values === undefined;
+/** Whether a column of buckets is in no order, or in one that names each once. @param {import("./certificate.js").Column} column @param {string} planned  the kind of its values */
+function isOrder({ kind, values }, planned) {
+  return kind === "ordinal" && planned !== "categorical" ? values !== undefined && new Set(values).size === values.length : kind === "categorical" && values === undefined;
 }
 
 /** @param {any} asked @param {import("./certificate.js").PromiseEntry} made */

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from shoal import schema
+from shoal import schema, tables
 from shoal.errors import counted, quoted
 from shoal.exact import fraction
 from shoal.guarantees import Certificate, Check, Column, Counted, Data, Decision, Evidence, column, run_check
@@ -92,7 +92,7 @@ def _tables(plan: Plan, evidence: Evidence) -> Decision:
         return False, "the tables or their columns are not those that the plan gives"
     if [data.file for data in certificate.tables] != [*expected]:
         return False, "the tables do not stand in the order that the plan gives"
-    bucketized = {name for step in evidence.steps(Bucketized) for name in step.columns}
+    bucketized = {name: step for step in evidence.steps(Bucketized) for name in step.columns}
     for data in certificate.tables:
         for each in data.columns:
             if each.name == data.class_column:
@@ -100,7 +100,13 @@ def _tables(plan: Plan, evidence: Evidence) -> Decision:
                 if each != Column(name=each.name, role=role, kind=Kind.CATEGORICAL):
                     return False, "the column that numbers the classes is not described as such"
                 continue
-            if not _as_planned(each, column(plan.schema[each.name]), bucketized):
+            planned, step = column(plan.schema[each.name]), bucketized.get(each.name)
+            if step is not None:
+                labels = tables.distinct_values(evidence.tables[data.file], each.name)
+                as_planned = _are_buckets(each, planned, step, len(labels) - labels.null_count)
+            else:
+                as_planned = (each.role, each.kind, each.values) == (planned.role, planned.kind, planned.values)
+            if not as_planned:
                 return False, f"`{each.name}` has a different role, kind or order of values in plan.toml"
     if any(data.class_column is not None and not _links(data, plan.schema) for data in certificate.tables):
         return False, "the column that numbers the classes is a column of the plan"
@@ -108,10 +114,12 @@ def _tables(plan: Plan, evidence: Evidence) -> Decision:
     return True, f"{len(found)} with {counted(columns, 'column')}, each as in plan.toml"
 
 
-def _as_planned(said: Column, planned: Column, bucketized: set[str]) -> bool:
-    if said.name in bucketized:
-        return said.role is Role.SENSITIVE and said.kind in (Kind.ORDINAL, Kind.CATEGORICAL)
-    return (said.role, said.kind, said.values) == (planned.role, planned.kind, planned.values)
+def _are_buckets(said: Column, planned: Column, step: Bucketized, labels: int) -> bool:
+    """Return whether a column of buckets is described as one: buckets of one column in an order are in that order."""
+    ordered = len(step.columns) == 1 and planned.kind is not Kind.CATEGORICAL
+    # two buckets may have the same label, and are then in no order
+    kinds = {Kind.ORDINAL} if ordered and labels >= step.buckets else {Kind.ORDINAL, Kind.CATEGORICAL}
+    return said.role is Role.SENSITIVE and said.kind in (kinds if ordered else {Kind.CATEGORICAL})
 
 
 def _links(data: Data, described: Schema) -> bool:
