@@ -102,7 +102,8 @@ def read_dataset(source: str | Path | Mapping[str, Any], schema: DatasetSchema |
             try:
                 raw[table.name] = open_table(source, table.name)
             except DataError as error:
-                problems.take(error)
+                for problem in error.problems:
+                    problems.add(f"table `{table.name}`: {problem}")
     problems.raise_as(DataError)
     rows, keys = {}, dict[str, dict[str, pa.Array]]()
     for table in described:

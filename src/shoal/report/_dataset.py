@@ -88,7 +88,10 @@ def _tables(
     for step in figures.steps:
         if isinstance(step, ItemsGeneralized):
             columns = zip(step.columns, step.levels, step.heights, strict=True)
-            levels = {name: f"level {level} of {height}" for name, level, height in columns}
+            levels = {
+                name: f"{'levels up to' if name in step.mixed else 'level'} {level} of {height}"
+                for name, level, height in columns
+            }
         if isinstance(step, ItemsSuppressed):
             left_out = {name: (rows, of) for name, rows, of in zip(step.tables, step.rows, step.of, strict=True)}
     names = [table.name for table in plan.schema]

@@ -283,7 +283,7 @@ class DatasetEvidence:
             for table in schema.items
         }
         again = order_tables(schema, content, parents)
-        same = all(again[name].equals(rows.cast(again[name].schema)) for name, rows in self.tables.items())
+        same = all(_equal(again[name], rows) for name, rows in self.tables.items())
         return same, "that of what the rows hold" if same else "rows or keys are not in the order of what they hold"
 
     def check_labels(self) -> Decision:
@@ -294,13 +294,16 @@ class DatasetEvidence:
             attribute = self.plan.schema[table].columns[column]
             values = pc.unique(self.tables[table][column])
             labels = [label for label in values.to_pylist() if label is not None]
-            if values.null_count and (attribute.missing is Missing.REFUSE or level == height):
+            if values.null_count and (
+                attribute.missing is Missing.REFUSE or (level == height and name not in step.mixed)
+            ):
                 return False, f"`{name}` has missing values that plan.toml does not allow there"
             known = label_levels(attribute, labels, folder=self.plan.schema[table].columns.folder)
             if not 0 <= level <= height or height != known.height:
                 return False, f"the hierarchy of `{name}` does not have these levels"
             for label in labels:
-                if level not in known[label] and not (known.any_value and level == 0 and label != TOP):
+                levels = {level} if name not in step.mixed else {*range(level + 1)}
+                if not levels & {*known[label]} and not (known.any_value and 0 in levels and label != TOP):
                     return False, f"`{name}` holds a label that is none of level {level} of its hierarchy"
         return True, f"{counted(len(step.columns), 'column')}, each at its level"
 
@@ -431,6 +434,21 @@ class DatasetEvidence:
         bare = self.certificate
         same = make(bare, self.plan, figures) == self.release.read_text(name)
         return same, "follows from the other files" if same else "it is not what the other files say"
+
+
+def _equal(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two tables hold the same; what is not a number equals itself."""
+    if one.column_names != other.column_names:
+        return False
+    for mine, yours in zip(one.columns, other.cast(one.schema).columns, strict=True):
+        if pa.types.is_floating(mine.type):
+            numbers = pc.fill_null(pc.is_nan(mine), fill_value=False)
+            if not numbers.equals(pc.fill_null(pc.is_nan(yours), fill_value=False)):
+                return False
+            mine, yours = (pc.if_else(numbers, pa.scalar(0.0, each.type), each) for each in (mine, yours))
+        if not mine.equals(yours):
+            return False
+    return True
 
 
 def _shown(parameters: Mapping[str, object]) -> dict[str, object]:

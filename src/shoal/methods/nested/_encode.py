@@ -32,15 +32,42 @@ class KnownColumn:
         """The name of the column with that of its table."""
         return f"{self.table}.{self.name}"
 
-    def shares(self, level: int) -> Floats:
-        """Return the part of the domain that the value of every row covers at a level."""
-        hierarchy = self.hierarchy
-        return np.asarray(hierarchy.shares[level][hierarchy.codes[level]][self.leaves])
+    def shares(self, level: int | Integers) -> Floats:
+        """Return the part of the domain that the value of every row covers at a level, or at the level of each leaf."""
+        return np.asarray(self.leaf_shares(level)[self.leaves])
 
-    def labels(self, level: int) -> pa.Array:
-        """Return the label of every row at a level."""
-        names = pa.array(self.hierarchy.labels[level], pa.string())
-        return names.take(pa.array(self.hierarchy.codes[level][self.leaves]))
+    def leaf_shares(self, level: int | Integers) -> Floats:
+        """As `shares`, for every leaf of the hierarchy."""
+        hierarchy = self.hierarchy
+        if isinstance(level, int):
+            return np.asarray(hierarchy.shares[level][hierarchy.codes[level]])
+        found = np.zeros(len(level))
+        for number in np.unique(level).tolist():
+            mine = level == number
+            found[mine] = hierarchy.shares[number][hierarchy.codes[number][mine]]
+        return found
+
+    def labels(self, level: int | Integers) -> pa.Array:
+        """Return the label of every row at a level, or at the level of each leaf."""
+        if isinstance(level, int):
+            names = pa.array(self.hierarchy.labels[level], pa.string())
+            return names.take(pa.array(self.hierarchy.codes[level][self.leaves]))
+        return self.leaf_labels(level).take(pa.array(self.leaves))
+
+    def leaf_labels(self, level: Integers) -> pa.Array:
+        """Return the label of every leaf of the hierarchy, each at a level of its own."""
+        hierarchy = self.hierarchy
+        pairs = zip(hierarchy.labels, hierarchy.codes, strict=True)
+        every = [pa.array(names, pa.string()).take(pa.array(codes)) for names, codes in pairs]
+        places = level * len(level) + np.arange(len(level))
+        return pa.concat_arrays(every).take(pa.array(places))
+
+    def codes(self, level: int | Integers) -> Integers:
+        """Return a number for the label of every row: rows with equal labels have equal numbers."""
+        if isinstance(level, int):
+            return np.asarray(self.hierarchy.codes[level][self.leaves], dtype=np.int64)
+        names = self.leaf_labels(level).dictionary_encode(null_encoding="encode")
+        return np.asarray(names.indices.to_numpy()[self.leaves], dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,8 +82,8 @@ class EncodedDataset:
     tables: Integers
     rows: Integers
 
-    def forest(self, levels: Sequence[int]) -> Forest:
-        """Return the trees with the labels at one level for each column."""
+    def forest(self, levels: Sequence[int | Integers]) -> Forest:
+        """Return the trees with the labels at one level for each column, or at one for each leaf of it."""
         codes = {name: self._codes(name, levels) for name in self.dataset.rows}
         labels, offset = np.zeros(len(self.tables), dtype=np.int64), 0
         for number, table in enumerate(self.dataset.schema.items):
@@ -89,12 +116,12 @@ class EncodedDataset:
             rows=rows,
         )
 
-    def _codes(self, table: str, levels: Sequence[int]) -> Integers:
+    def _codes(self, table: str, levels: Sequence[int | Integers]) -> Integers:
         """Return a number for the labels of every row of a table."""
         codes = np.zeros(len(self.dataset.rows[table]), dtype=np.int64)
         for column, level in zip(self.columns, levels, strict=True):
             if column.table == table:
-                codes = dense_pairs(codes, column.hierarchy.codes[level][column.leaves].astype(np.int64))[0]
+                codes = dense_pairs(codes, column.codes(level))[0]
         for below in self.dataset.schema.size_columns(table).values():
             codes = dense_pairs(codes, self.dataset.count_below(below))[0]
         return codes

@@ -124,6 +124,19 @@ class DatasetPlan:
         return tuple(f"{table.name}.{name}" for table in self.schema for name in table.known)
 
     @property
+    def mixable(self) -> tuple[str, ...]:
+        """The columns whose labels may have different levels: the one known column of a table, if it holds categories.
+
+        Dates and numbers keep one level, which is easier to analyse.
+        """
+        tables = [table for table in self.schema.items if len(table.known) == 1]
+        return tuple(
+            f"{table.name}.{table.known[0]}"
+            for table in tables
+            if table.columns[table.known[0]].kind not in (Kind.NUMERIC, Kind.DATE)
+        )
+
+    @property
     def dropped(self) -> list[Dropped]:
         """The step that removes columns, if any is removed."""
         pairs = [(f"{table.name}.{each.name}", each.role) for table in self.schema for each in table.columns]
@@ -170,7 +183,7 @@ class DatasetPlan:
                 if self.schema.shift_dates is not None
                 else []
             ),
-            once(ItemsGeneralized, columns=self.known),
+            once(ItemsGeneralized, columns=self.known, allows=lambda step: {*step.mixed} <= {*self.mixable}),
             once(ItemsSuppressed, tables=names, allows=within_limit),
             *exactly(KeysReplaced(tables=names)),
         ]

@@ -29,7 +29,7 @@ def rehearse_dataset(
     same labels; and for persons, one row for each, with the first and last values and the number of the items. See
     `shoal.rehearsal.rehearse`. None where no column is released as it is, or too few classes are left.
     """
-    forest = encoded.forest(found.levels)
+    forest = encoded.forest(found.recoding)
     kept_people = np.zeros(forest.size, dtype=np.bool_)
     kept_people[found.people] = True
     kept_items = np.zeros(len(forest), dtype=np.bool_)

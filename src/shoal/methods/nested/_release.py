@@ -58,7 +58,7 @@ def recode_dataset(
     certainty = min((secret.certainty for secret in plan.secrets), default=None)
     if dataset.persons < plan.promise.k:
         raise RequirementError(f"k = {plan.promise.k:,} persons are asked for, and there are {dataset.persons:,}")
-    found = RecodingSearch(
+    search = RecodingSearch(
         encoded=encoded,
         k=plan.promise.k,
         m=plan.promise.m,
@@ -67,13 +67,21 @@ def recode_dataset(
         single_items=plan.method.suppress == "items",
         effort=plan.method.effort,
         watch=watch or Watch(),
-    ).run()
+    )
+    found = search.run()
     if found is None:
         raise RequirementError(
             f"no recoding was found that leaves out at most {float(fraction(plan.method.suppression_limit)):g} of the "
             f"persons and of the items, at k = {plan.promise.k} and {plan.promise.m} known items",
             hint="give hierarchies more levels, let fewer items be known, or raise the suppression limit",
         )
+    mixable = [
+        place
+        for place, column in enumerate(encoded.columns)
+        if column.full_name in plan.mixable and column.hierarchy.height > 1
+    ]
+    if mixable and plan.promise.m:
+        found = search.refine(found, mixable)
     kept = _kept_rows(encoded, found)
     steps: list[Event] = [
         *plan.dropped,
@@ -82,6 +90,7 @@ def recode_dataset(
             columns=plan.known,
             levels=found.levels,
             heights=tuple(column.hierarchy.height for column in encoded.columns),
+            mixed=tuple(encoded.columns[place].full_name for place in found.cuts),
         ),
         ItemsSuppressed(
             tables=tuple(dataset.rows),
@@ -113,7 +122,7 @@ def _recoded(
     """Return the released columns of the rows that stay, and the rows that these belong to."""
     labels = {
         (column.table, column.name): (column, level)
-        for column, level in zip(encoded.columns, found.levels, strict=True)
+        for column, level in zip(encoded.columns, found.recoding, strict=True)
     }
     rows, parents = {}, {}
     for table in encoded.dataset.schema:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
-from shoal.kernels import Integers
+from shoal.kernels import Floats, Integers
 from shoal.methods.base import Watch
 from shoal.methods.nested._encode import EncodedDataset, KnownColumn
 from shoal.methods.nested._forest import Forest
-from shoal.methods.nested._patterns import count_support
+from shoal.methods.nested._patterns import choices_of, condense, count_support, find_choices
 from shoal.methods.nested._suppress import Suppression, TooMuch
 
 Levels = tuple[int, ...]
@@ -28,6 +28,8 @@ class FoundRecoding:
     """The best recoding that was found, and what is left under it."""
 
     levels: Levels
+    #: By the place of a column, the level of every leaf of its hierarchy, where these differ.
+    cuts: Mapping[int, Integers] = field(default_factory=dict)
     loss: float
     #: No recoding loses less than this; equal to the loss where it was proved to be the least.
     bound: float
@@ -36,6 +38,11 @@ class FoundRecoding:
     items: Integers
     looked_at: int
     complete: bool
+
+    @property
+    def recoding(self) -> tuple[int | Integers, ...]:
+        """The level of every column, or of each leaf of it."""
+        return tuple(self.cuts.get(place, level) for place, level in enumerate(self.levels))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -86,6 +93,57 @@ class RecodingSearch:
             items=self.best.items,
             looked_at=len(self._looked_at),
             complete=bound >= loss,
+        )
+
+    def refine(self, found: FoundRecoding, columns: Sequence[int]) -> FoundRecoding:
+        """Return a recoding in which the labels of some columns have different levels, if it loses less.
+
+        From the finest labels on, in sizes 1 to m: of every rare pattern, the label whose group costs least is a
+        candidate, and is replaced by its group where that costs less than to leave its rows out.
+        """
+        self.spent = 0
+        cuts = {place: np.zeros(len(self.encoded.columns[place].hierarchy.codes[0]), np.int64) for place in columns}
+        recoding: list[int | Integers] = [cuts.get(place, level) for place, level in enumerate(found.levels)]
+        forest = self.encoded.forest(recoding)
+        for size in range(1, self.m + 1):
+            while not self.tired:
+                self.watch.step(0, 0, f"looked at patterns of {size} items")
+                self.spent += choices_of(condense(forest, size).forest, size)
+                support = count_support(forest, size)
+                rare = support.rare(self.k)
+                if not rare.any():
+                    break
+                rows = find_choices(forest, size, support.keys[rare]).rows
+                if not raise_labels(self.encoded, cuts, rows):
+                    break
+                forest = self.encoded.forest(recoding)
+        least = (forest.size - int(self.limit * forest.size), len(forest) - int(self.limit * len(forest)))
+
+        def is_too_much(people: Integers, items: Integers) -> bool:
+            fewer = len(people) < least[0] or len(items) < least[1]
+            return fewer or self.loss(recoding, people, items) >= found.loss
+
+        work = Suppression(
+            forest=forest,
+            k=self.k,
+            m=self.m,
+            confidence=self.confidence,
+            single_items=self.single_items,
+            is_too_much=is_too_much,
+        )
+        if is_too_much(work.people, work.items):
+            return found
+        try:
+            work.run()
+        except TooMuch:
+            return found
+        loss = self.loss(recoding, work.people, work.items)
+        levels = tuple(
+            int(cuts[place].max(initial=0)) if place in cuts else level for place, level in enumerate(found.levels)
+        )
+        # the bound holds for recodings with one level per column
+        return replace(
+            found, levels=levels, cuts=cuts, loss=loss, bound=0.0, people=work.people, items=work.items, complete=False
         )
 
     def recoding_loss(self, levels: Levels) -> float:
@@ -212,7 +270,7 @@ class RecodingSearch:
         self._forced.append((levels, rise))
         return rise
 
-    def loss(self, levels: Levels, people: Integers, items: Integers) -> float:
+    def loss(self, levels: Sequence[int | Integers], people: Integers, items: Integers) -> float:
         """Return the loss of a recoding where only some persons and items stay."""
         encoded = self.encoded
         staying = {encoded.dataset.schema.root.name: people}
@@ -225,6 +283,60 @@ class RecodingSearch:
             lost = float(column.shares(level)[rows].sum()) + (number - len(rows))
             total += column.weight * (lost / number if number else 0.0)
         return total / self._total
+
+
+def raise_labels(encoded: EncodedDataset, cuts: Mapping[int, Integers], choices: Integers) -> bool:
+    """Replace labels in rare patterns by their groups, where that loses less than to leave their rows out.
+
+    ``choices`` are items that form rare patterns, a row for each. Return whether any label was replaced.
+    """
+    places = {encoded.columns[place].table: place for place in cuts}
+    costs = np.full(choices.shape, np.inf)
+    groups = np.full(choices.shape, -1, dtype=np.int64)
+    priced: dict[int, tuple[list[Floats], KnownColumn, Integers]] = {}
+    offset = 0
+    for number, table in enumerate(encoded.dataset.schema.items):
+        if table.name not in places:
+            continue
+        column, cut = encoded.columns[places[table.name]], cuts[places[table.name]]
+        prices = _prices(column, cut)
+        mine = encoded.tables[choices] == number
+        leaves = column.leaves[encoded.rows[choices[mine]]]
+        up = np.minimum(cut[leaves] + 1, column.hierarchy.height)
+        codes = np.stack(column.hierarchy.codes)[up, leaves]
+        price = np.concatenate(prices)[_starts(prices)[up] + codes]
+        costs[mine] = np.where(cut[leaves] < column.hierarchy.height, price, np.inf)
+        groups[mine] = offset + _starts(prices)[up] + codes
+        priced[offset] = (prices, column, cut)
+        offset += sum(map(len, prices))
+    each = np.arange(len(choices))
+    cheapest = np.argmin(costs, axis=1)
+    possible = np.isfinite(costs[each, cheapest])
+    pairs = np.unique(np.stack([groups[each, cheapest][possible], choices[each, cheapest][possible]], axis=1), axis=0)
+    rows_lost = np.bincount(pairs[:, 0], minlength=offset)
+    raised = False
+    for start, (prices, column, cut) in priced.items():
+        for level in range(1, column.hierarchy.height + 1):
+            here = start + _starts(prices)[level] + np.arange(len(prices[level]))
+            chosen = (rows_lost[here] > 0) & (rows_lost[here] >= prices[level])
+            covered = chosen[column.hierarchy.codes[level]] & (cut < level)
+            raised |= bool(covered.any())
+            cut[covered] = level
+    return raised
+
+
+def _prices(column: KnownColumn, cut: Integers) -> list[Floats]:
+    """Return for every level what it costs to replace all finer labels below each of its labels, in lost rows."""
+    counts, shares = np.bincount(column.leaves, minlength=len(cut)), column.leaf_shares(cut)
+    found = []
+    for level, (codes, domain) in enumerate(zip(column.hierarchy.codes, column.hierarchy.shares, strict=True)):
+        more = np.where(cut < level, counts * (np.asarray(domain)[codes] - shares), 0.0)
+        found.append(np.bincount(codes, weights=more, minlength=len(domain)).astype(np.float64))
+    return found
+
+
+def _starts(parts: Sequence[Floats]) -> Integers:
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])[:-1]
 
 
 def _levels(column: KnownColumn) -> int:

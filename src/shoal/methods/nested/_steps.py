@@ -69,11 +69,14 @@ class ItemsGeneralized(Event):
     columns: tuple[str, ...]
     levels: tuple[int, ...]
     heights: tuple[int, ...]
+    #: Columns whose labels have different levels, up to the one that is said.
+    mixed: tuple[str, ...] = ()
 
     def describe(self) -> str:
         each = zip(self.columns, self.levels, self.heights, strict=True)
         chosen = ", ".join(f"{column} {level}/{height}" for column, level, height in each)
-        return f"Generalised every value of a column to one level of its hierarchy (level/top): {chosen}."
+        several = f" Labels of {quoted(self.mixed)} have different levels, up to that one." if self.mixed else ""
+        return f"Generalised every value of a column to one level of its hierarchy (level/top): {chosen}.{several}"
 
 
 class ItemsSuppressed(Event):

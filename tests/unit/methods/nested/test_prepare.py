@@ -228,3 +228,19 @@ def test_a_release_whose_other_columns_tell_the_known_ones_is_refused(tmp_path: 
     accepted = shoal.anonymize_dataset(_giving_away(), k=5, known_items=1, schema=described, accept=["stays.fee"])
     written(accepted, tmp_path)
     assert "accepts that `stays.fee`" in (tmp_path / "release" / "summary.txt").read_text().replace("\n    ", " ")
+
+
+def test_numbers_that_are_none_verify(tmp_path: Path) -> None:
+    described = datasets.loads(GIVING_AWAY.rstrip().removesuffix('kind = "numeric"'))
+    source = dict(_giving_away())
+    values = np.where(np.arange(800) % 3 == 0, np.nan, np.arange(800) % 7)
+    source["stays"] = source["stays"].set_column(3, "fee", pa.array(values, mask=np.arange(800) % 5 == 0))
+    release = shoal.anonymize_dataset(source, k=2, known_items=1, schema=described)
+    written(release, tmp_path)
+
+
+def test_a_table_without_rows_is_named() -> None:
+    source = dict(frames(20))
+    source["drugs"] = source["drugs"].slice(0, 0)
+    with pytest.raises(ShoalError, match="table `drugs`: arrow frame has no records"):
+        shoal.anonymize_dataset(source, k=2, known_items=1, schema=schema())
