@@ -199,14 +199,19 @@ def _without_keys(columns: Schema, reasons: dict[str, str], others: Mapping[str,
 
 
 def _key_of(name: str, seen: Mapping[str, _Seen], parents: Mapping[str, tuple[str, str]]) -> str | None:
-    """Return the key of a table that others belong to, or that names itself one."""
+    """Return the key of a table that others belong to, or that is called like one."""
     used = {column.lower() for child, (parent, column) in parents.items() if parent == name}
     for column in seen[name].unique:
         if column.lower() in used:
             return column
-    if name in parents:
-        return None
-    return next(iter(seen[name].unique), None)
+    if name not in parents:
+        return next(iter(seen[name].unique), None)
+    # a number of its rows that nobody uses is a key all the same: keys are replaced, other columns may be released
+    one = name.lower().rstrip("s")
+    likely = {one, name.lower(), "id", "key", "nr", "no", "number"}
+    endings = ("_id", "_key", "_nr", "_no", "_number", "id")
+    names = [column for column in seen[name].unique if column != parents[name][1]]
+    return next((each for each in names if each.lower() in likely or each.lower().endswith(endings)), None)
 
 
 def _columns(seen: _Seen, taken: set[str]) -> tuple[Schema, dict[str, str]]:

@@ -254,3 +254,9 @@ def test_the_bundled_baskets_are_a_data_set() -> None:
     found = read_dataset(baskets)
     assert found.persons == 3_000
     assert len(found.rows["products"]) == found.items == 8_696
+
+
+def test_a_key_that_no_table_uses_is_a_key_and_not_released() -> None:
+    drafted = draft_dataset({"people": pa.table(PEOPLE), "stays": pa.table(STAYS)})
+    assert drafted.schema["stays"].key == "stay"
+    assert "stay" not in drafted.schema["stays"].columns
