@@ -35,7 +35,20 @@ from shoal.web._linked import LINKED
 from shoal.web._store import read_json
 from shoal.web._words import PRESETS, ROLES, number, share
 from shoal.web._words import page as _page
-from shoal.web.api import compare, explore, handover, linked, nodes, plans, releases, runs, schema, tables, vaults
+from shoal.web.api import (
+    compare,
+    datasets,
+    explore,
+    handover,
+    linked,
+    nodes,
+    plans,
+    releases,
+    runs,
+    schema,
+    tables,
+    vaults,
+)
 
 #: records times columns whose risk is measured before the page is shown
 _AT_ONCE = 150_000
@@ -50,6 +63,7 @@ def home(here: Here) -> HTMLResponse:
     endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in uploadable())
     known = list(here.store.tables.all())
     shown: dict[str, Any] = {"endings": ",".join(endings), "date_formats": DATE_FORMATS}
+    shown["datasets"] = list(here.store.datasets.all())
     return _page("home", tables=known, runs=runs.every_run(here)[:12], **shown)
 
 
@@ -289,6 +303,12 @@ def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
         utility=UTILITIES[found.utility],
         **_of(here, about["table"]),
     )
+
+
+@router.get("/datasets/{dataset}")
+def data_set(here: Here, dataset: str) -> HTMLResponse:
+    """Show several tables: keys and roles, a promise, and what came of it."""
+    return _page("dataset", dataset=datasets.describe(here, dataset), roles=ROLES)
 
 
 @router.get("/vaults")

@@ -110,13 +110,15 @@ class Store:
         self.verifications = Shelf(folder / "verifications", "verification")
         #: tables that analysts may ask about
         self.vaults = Shelf(folder / "vaults", "vault")
+        #: data sets of several tables
+        self.datasets = Shelf(folder / "datasets", "data set")
         #: what private releases of a table are paid from
         self.accounts = Shelf(folder / "accounts", "account")
         #: pairs of keys that sign releases
         self.keys = folder / "keys"
         #: where engines put what does not fit into memory
         self.scratch = folder / "scratch"
-        shelves = (self.tables, self.runs, self.verifications, self.vaults, self.accounts)
+        shelves = (self.tables, self.runs, self.verifications, self.vaults, self.datasets, self.accounts)
         places = (*(shelf.folder for shelf in shelves), self.keys, self.scratch)
         if links := [place.name for place in places if place.is_symlink()]:
             raise InputError(

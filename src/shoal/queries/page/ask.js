@@ -72,7 +72,7 @@ function show(problems) {
 const amount = (/** @type {Amount} */ { epsilon, delta }) =>
   `epsilon ${epsilon}${delta === "0" ? "" : `, delta ${delta}`}`;
 const figure = (/** @type {unknown} */ value) =>
-  (typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 8 }) : String(value));
+  typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 8 }) : String(value);
 
 async function standing() {
   const found = await call("GET", "/v1/budget");
@@ -91,8 +91,17 @@ the("#enter", HTMLFormElement).addEventListener("submit", async (event) => {
     const found = await call("GET", "/v1/schema");
     columns = found.columns;
     field("column").replaceChildren(...columns.map((column) => make("option", {}, column.name)));
-    the("#columns tbody", HTMLElement).replaceChildren(...columns.map((column) => make("tr", {},
-      make("th", { scope: "row" }, column.name), make("td", {}, column.kind), make("td", {}, described(column)))));
+    the("#columns tbody", HTMLElement).replaceChildren(
+      ...columns.map((column) =>
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row" }, column.name),
+          make("td", {}, column.kind),
+          make("td", {}, described(column)),
+        ),
+      ),
+    );
     await standing();
     the("#enter", HTMLElement).hidden = true;
     the("#desk", HTMLElement).hidden = false;
@@ -134,31 +143,45 @@ const conditions = the("#conditions", HTMLElement);
 const named = (/** @type {string} */ name) => `\`${name}\``;
 const quoted = (/** @type {string} */ value) => `"${value.replaceAll('"', '""')}"`;
 const literal = (/** @type {Column} */ column, /** @type {string} */ text) =>
-  (column.kind === "numeric" && /^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text));
+  column.kind === "numeric" && /^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text);
 
 /** The fields of a condition on a column: values to tick, or bounds.
  * @param {Column} column
  */
 function bounds(column) {
   if (column.values) {
-    return [make("fieldset", { class: "values" }, make("legend", {}, "is one of"), ...column.values.map((value) =>
-      make("label", {}, make("input", { type: "checkbox", value }), value)))];
+    return [
+      make(
+        "fieldset",
+        { class: "values" },
+        make("legend", {}, "is one of"),
+        ...column.values.map((value) => make("label", {}, make("input", { type: "checkbox", value }), value)),
+      ),
+    ];
   }
   const type = { numeric: "number", date: "date" }[column.kind] ?? "text";
   if (type === "text") return [make("label", {}, "is", make("input", { name: "equal", type }))];
-  return [make("label", {}, "at least", make("input", { name: "least", type, step: "any" })),
-    make("label", {}, "at most", make("input", { name: "most", type, step: "any" }))];
+  return [
+    make("label", {}, "at least", make("input", { name: "least", type, step: "any" })),
+    make("label", {}, "at most", make("input", { name: "most", type, step: "any" })),
+  ];
 }
 
 function addCondition() {
-  const choice = make("select", { "aria-label": "Column of the condition" },
-    ...columns.map((column, i) => make("option", { value: i }, column.name)));
+  const choice = make(
+    "select",
+    { "aria-label": "Column of the condition" },
+    ...columns.map((column, i) => make("option", { value: i }, column.name)),
+  );
   const place = make("div", { class: "bounds" });
   const remove = make("button", { type: "button" }, "Remove");
   const row = make("div", { class: "condition" }, choice, place, remove);
   const fill = () => place.replaceChildren(...bounds(columns[Number(/** @type {any} */ (choice).value)]));
   choice.addEventListener("change", fill);
-  remove.addEventListener("click", () => { row.remove(); changed(); });
+  remove.addEventListener("click", () => {
+    row.remove();
+    changed();
+  });
   fill();
   conditions.append(row);
   changed();
@@ -172,7 +195,11 @@ function conditionText(row) {
   const column = columns[Number(/** @type {any} */ (row.querySelector("select")).value)];
   const ticked = [...row.querySelectorAll("input:checked")].map((box) => /** @type {any} */ (box).value);
   if (ticked.length) return `${named(column.name)} in (${ticked.map((value) => literal(column, value)).join(", ")})`;
-  const parts = [["equal", "="], ["least", ">="], ["most", "<="]].map(([name, sign]) => {
+  const parts = [
+    ["equal", "="],
+    ["least", ">="],
+    ["most", "<="],
+  ].map(([name, sign]) => {
     const value = /** @type {HTMLInputElement | null} */ (row.querySelector(`[name=${name}]`))?.value.trim();
     return value ? `${named(column.name)} ${sign} ${literal(column, value)}` : "";
   });
@@ -194,7 +221,10 @@ function question() {
   if (query !== "count") asked.column = field("column").value;
   if (query === "quantile") asked.share = field("share").value.trim();
   if (query === "histogram" && !the("#edges", HTMLElement).hidden) {
-    asked.edges = field("edges").value.split(",").map((edge) => edge.trim()).filter(Boolean);
+    asked.edges = field("edges")
+      .value.split(",")
+      .map((edge) => edge.trim())
+      .filter(Boolean);
   }
   return asked;
 }
@@ -211,8 +241,9 @@ async function estimate() {
     const { cost, left } = found;
     const enough = Number(cost.epsilon) <= Number(left.epsilon) && Number(cost.delta) <= Number(left.delta);
     const accuracy = found.accuracy ?? "how wrong it may be is known only once it is given";
-    place.textContent = `${found.query}. Costs ${amount(cost)}; ${amount(left)} is left. The answer: ${accuracy}.`
-      + (enough ? "" : " Your budget may not be enough.");
+    place.textContent =
+      `${found.query}. Costs ${amount(cost)}; ${amount(left)} is left. The answer: ${accuracy}.` +
+      (enough ? "" : " Your budget may not be enough.");
     place.className = enough ? "" : "bad";
     submit.disabled = false;
   } catch (problems) {
@@ -273,7 +304,9 @@ function bar({ low, high }, value) {
   const [from, to] = [low - room, high + room];
   const x = (/** @type {number} */ number) => 10 + (380 * (number - from)) / (to - from);
   const label = `between ${figure(low)} and ${figure(high)}`;
-  return draw("svg", { viewBox: "0 0 400 46", class: "bar", role: "img", "aria-label": label },
+  return draw(
+    "svg",
+    { viewBox: "0 0 400 46", class: "bar", role: "img", "aria-label": label },
     draw("title", {}, label),
     draw("line", { x1: 10, x2: 390, y1: 24, y2: 24, class: "axis" }),
     draw("line", { x1: x(low), x2: x(high), y1: 12, y2: 12 }),
@@ -282,7 +315,8 @@ function bar({ low, high }, value) {
     ...ticks(from, to).flatMap((tick) => [
       draw("line", { x1: x(tick), x2: x(tick), y1: 24, y2: 28, class: "axis" }),
       draw("text", { x: x(tick), y: 41, "text-anchor": "middle" }, figure(tick)),
-    ]));
+    ]),
+  );
 }
 
 /** @param {Answer} found */
@@ -290,12 +324,34 @@ function article(found) {
   const { value } = found;
   const counts = typeof value === "object" ? /** @type {[string, number][]} */ (Object.entries(value)) : [];
   const most = Math.max(...counts.map(([, count]) => count));
-  const shown = typeof value === "object"
-    ? make("table", {}, make("tbody", {}, ...counts.map(([label, count]) => make("tr", {},
-      make("th", { scope: "row" }, label), make("td", {}, figure(count)), make("td", {}, share(count, most))))))
-    : make("p", { class: "value" }, figure(value));
-  return make("article", { class: "card" }, make("h3", {}, found.query), shown, bar(found.accuracy, value),
-    make("p", { class: "quiet" }, `${found.accuracy.statement}. Cost ${amount(found.cost)}.`));
+  const shown =
+    typeof value === "object"
+      ? make(
+          "table",
+          {},
+          make(
+            "tbody",
+            {},
+            ...counts.map(([label, count]) =>
+              make(
+                "tr",
+                {},
+                make("th", { scope: "row" }, label),
+                make("td", {}, figure(count)),
+                make("td", {}, share(count, most)),
+              ),
+            ),
+          ),
+        )
+      : make("p", { class: "value" }, figure(value));
+  return make(
+    "article",
+    { class: "card" },
+    make("h3", {}, found.query),
+    shown,
+    bar(found.accuracy, value),
+    make("p", { class: "quiet" }, `${found.accuracy.statement}. Cost ${amount(found.cost)}.`),
+  );
 }
 
 form.addEventListener("submit", async (event) => {
@@ -303,7 +359,7 @@ form.addEventListener("submit", async (event) => {
   submit.disabled = true;
   show([]);
   try {
-    const found = { ...await call("POST", "/v1/ask", question()), time: new Date().toISOString() };
+    const found = { ...(await call("POST", "/v1/ask", question())), time: new Date().toISOString() };
     answers.push(found);
     the("#none", HTMLElement).hidden = true;
     the("#keep", HTMLElement).hidden = false;
@@ -323,8 +379,18 @@ const cell = (/** @type {unknown} */ value) => {
 };
 the("#save", HTMLButtonElement).addEventListener("click", () => {
   const rows = answers.flatMap(({ time, query, value, accuracy, cost }) =>
-    (typeof value === "object" ? Object.entries(value) : [["", value]]).map(([label, number]) =>
-      [time, query, label, number, accuracy.low, accuracy.high, accuracy.statement, cost.epsilon, cost.delta]));
+    (typeof value === "object" ? Object.entries(value) : [["", value]]).map(([label, number]) => [
+      time,
+      query,
+      label,
+      number,
+      accuracy.low,
+      accuracy.high,
+      accuracy.statement,
+      cost.epsilon,
+      cost.delta,
+    ]),
+  );
   const title = ["time", "question", "value of", "answer", "low", "high", "accuracy", "epsilon", "delta"];
   const text = [title, ...rows].map((row) => row.map(cell).join(",")).join("\r\n");
   const link = document.createElement("a");

@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from shoal.web._errors import Problem
 from shoal.web.api import (
     compare,
+    datasets,
     explore,
     handover,
     linked,
@@ -40,6 +41,7 @@ for name, area in {
     "verify": releases.verifications,
     "compare": compare.router,
     "projects": projects.router,
+    "datasets": datasets.router,
     "vaults": vaults.router,
     "accounts": vaults.accounts,
 }.items():

@@ -191,6 +191,18 @@ class ClassAnswer(_Answer):
     records: list[int]
 
 
+class DatasetAnswer(_Answer):
+    """A data set of several tables."""
+
+    id: str
+    name: str
+    created: str
+    files: list[str]
+    guessed: bool = Field(description="whether nobody has confirmed keys and roles yet")
+    tables: list[dict[str, Any]] = Field(description="each with its key, parent and columns, once they are proposed")
+    release: dict[str, Any] | None = Field(description="what was promised, and what it cost")
+
+
 class NodeAnswer(_Answer):
     """A combination of levels and what its release would be like."""
 

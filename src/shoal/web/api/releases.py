@@ -73,7 +73,7 @@ def archive(here: Here, run: str) -> StreamingResponse:
     if not found:
         raise NotFound("this run has no release", hint="it is not finished, or it failed")
     headers = {"content-disposition": 'attachment; filename="release.zip"'}
-    return StreamingResponse(_zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
+    return StreamingResponse(zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
 
 
 @router.get("/runs/{run}/schema.zip", response_class=Response)
@@ -153,7 +153,8 @@ def _files(folder: Path) -> dict[str, Path]:
     return {path.relative_to(release).as_posix(): path for path in paths}
 
 
-def _zipped(known: dict[str, Path], scratch: Path) -> Iterator[bytes]:
+def zipped(known: dict[str, Path], scratch: Path) -> Iterator[bytes]:
+    """Give the bytes of a zip of the files of a release."""
     with tempfile.TemporaryFile(dir=scratch) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, path in known.items():
@@ -221,7 +222,7 @@ def check(here: Here, verification: str) -> dict[str, Any]:
     place = here.store.verifications.path(verification)
     signer = place / _SIGNER
     try:
-        return _verified(place / RELEASE, signer if signer.is_file() else None)
+        return verified(place / RELEASE, signer if signer.is_file() else None)
     except InputError as error:
         # the file has a name of ours here
         told = [each.replace(f"`{_SIGNER}`", "the chosen public key") for each in error.problems]
@@ -237,7 +238,7 @@ def remove(here: Here, verification: str) -> None:
 @verifications.get("/runs/{run}/verification", response_model=VerificationAnswer)
 def own(here: Here, run: str) -> dict[str, Any]:
     """Recompute every promise of a release that was made here."""
-    return _verified(here.store.runs.path(run) / RELEASE)
+    return verified(here.store.runs.path(run) / RELEASE)
 
 
 def is_release_name(name: str) -> bool:
@@ -245,7 +246,8 @@ def is_release_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def _verified(folder: Path, signer: Path | None = None) -> dict[str, Any]:
+def verified(folder: Path, signer: Path | None = None) -> dict[str, Any]:
+    """Recompute every promise of the release in a folder."""
     import shoal
 
     found = shoal.verify(folder, signer=signer)

@@ -3,6 +3,7 @@
 /** Call the API and return its answer; a refusal is thrown with its problems and hint. */
 export async function call(method, path, body, more = {}) {
   const raw = body instanceof Blob;
+  /** @type {RequestInit & {headers: Record<string, string>}} */
   const options = { method, headers: {}, ...more };
   if (body !== undefined) {
     options.headers["content-type"] = raw ? "application/octet-stream" : "application/json";
@@ -83,13 +84,24 @@ export function clock(tell) {
 
 /** Numbers of a text such as "5, 10, 20"; what is no number stays as it is, for the API to explain. */
 export function numbers(text) {
-  return text.split(/[,;\s]+/).filter(Boolean).map((part) => (Number.isNaN(Number(part)) ? part : Number(part)));
+  return text
+    .split(/[,;\s]+/)
+    .filter(Boolean)
+    .map((part) => (Number.isNaN(Number(part)) ? part : Number(part)));
 }
 
 export function showVerification(found) {
   const place = document.querySelector("#verification");
-  const list = (chosen, mark, kind) => make("ul", { class: "checks-made" }, ...found.checks.filter(chosen).map((check) =>
-    make("li", { class: kind(check) }, make("b", {}, mark(check)), `${check.subject}: ${check.detail}`)));
+  const list = (chosen, mark, kind) =>
+    make(
+      "ul",
+      { class: "checks-made" },
+      ...found.checks
+        .filter(chosen)
+        .map((check) =>
+          make("li", { class: kind(check) }, make("b", {}, mark(check)), `${check.subject}: ${check.detail}`),
+        ),
+    );
   const fine = (check) => check.passed && check.shown && !check.promise;
   const unseen = (check) => check.passed && !check.shown && !check.promise;
   const marked = (check) => (!check.passed ? "FAIL " : check.shown ? "ok " : "on the publisher's word: ");
@@ -99,15 +111,27 @@ export function showVerification(found) {
     list((check) => !check.passed, marked, colour),
     list((check) => check.passed && check.promise, marked, colour),
     make("p", {}, "Not checked, because no file shows it:"),
-    list(unseen, () => "", () => ""),
-    make("details", {}, make("summary", {}, `${found.checks.filter(fine).length} further checks found nothing wrong`),
-      list(fine, marked, colour)),
+    list(
+      unseen,
+      () => "",
+      () => "",
+    ),
+    make(
+      "details",
+      {},
+      make("summary", {}, `${found.checks.filter(fine).length} further checks found nothing wrong`),
+      list(fine, marked, colour),
+    ),
   );
 }
 
 const shown = document.querySelector("[data-columns]");
 if (shown) {
-  channel(shown.dataset.table).onmessage = () => show({ problems: ["the columns were changed in another window since this page was opened"], hint: "load the page again" });
+  channel(shown.dataset.table).onmessage = () =>
+    show({
+      problems: ["the columns were changed in another window since this page was opened"],
+      hint: "load the page again",
+    });
 }
 
 document.addEventListener("click", (event) => {
@@ -127,6 +151,8 @@ document.addEventListener("click", (event) => {
     });
   } else if ("copy" in button.dataset) {
     const text = button.parentElement.querySelector("pre").textContent;
-    navigator.clipboard.writeText(text).then(() => { button.textContent = "Copied"; });
+    navigator.clipboard.writeText(text).then(() => {
+      button.textContent = "Copied";
+    });
   }
 });

@@ -22,14 +22,27 @@ const naming = ["identifier", "person", "household"];
 const near = { person: "identifier", household: "identifier", stratum: "quasi-identifier", weight: "insensitive" };
 /** Roles of columns whose values are not made coarser; and how many columns have a role, in words. */
 const levelless = [...naming, "insensitive", "weight", "drop", "decide"];
-const several = { identifier: "name a person", person: "say whose record it is", household: "say whose household it is", "quasi-identifier": "that others may know", drop: "not needed" };
-const labels = Object.fromEntries([...document.querySelector("#only").options].map((option) => [option.value, option.textContent]));
+const several = {
+  identifier: "name a person",
+  person: "say whose record it is",
+  household: "say whose household it is",
+  "quasi-identifier": "that others may know",
+  drop: "not needed",
+};
+const labels = Object.fromEntries(
+  [...document.querySelector("#only").options].map((option) => [option.value, option.textContent]),
+);
 const ruleOptions = [...form.elements.rule.options];
-const allowed = (rule, kind) => ruleOptions.find((option) => option.value === rule)?.dataset.kinds.split(" ").includes(kind) ?? true;
+const allowed = (rule, kind) =>
+  ruleOptions
+    .find((option) => option.value === rule)
+    ?.dataset.kinds.split(" ")
+    .includes(kind) ?? true;
 const nameOf = (rule) => ruleOptions.find((option) => rule && option.value in rule)?.value ?? "flat";
 
 // ---- saving: one change after the other, each on the state that the last one left
 
+/** @type {Promise<any>} */
 let queue = Promise.resolve();
 let saving = 0;
 const unsaved = new Map();
@@ -40,18 +53,38 @@ function tell() {
   else if (unsaved.size) state.textContent = `Not saved: ${[...unsaved.keys()].map((n) => columns[n].name).join(", ")}`;
   else state.textContent = "All changes are saved";
   for (const row of rows) row.classList.toggle("unsaved", unsaved.has(Number(row.dataset.number)));
-  const counts = Object.entries(labels).filter(([role]) => role).map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
-  document.querySelector("#counts").replaceChildren(...counts.filter(([, , number]) => number).map(([role, label, number]) =>
-    make("span", { class: `role ${role}` }, `${number} ${((number > 1 || role === "quasi-identifier") && several[role]) || label.toLowerCase()}`)));
+  const counts = Object.entries(labels)
+    .filter(([role]) => role)
+    .map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
+  document
+    .querySelector("#counts")
+    .replaceChildren(
+      ...counts
+        .filter(([, , number]) => number)
+        .map(([role, label, number]) =>
+          make(
+            "span",
+            { class: `role ${role}` },
+            `${number} ${((number > 1 || role === "quasi-identifier") && several[role]) || label.toLowerCase()}`,
+          ),
+        ),
+    );
 }
 
-/** Save changes of columns by number; what the app refuses stays marked as not saved. */
+/** Save changes of columns by number; what the app refuses stays marked as not saved.
+ * @returns {Promise<any>} whether they are saved
+ */
 function save(changes, more = {}) {
   saving += 1;
   tell();
   queue = queue.then(async () => {
     try {
-      const answer = await call("PATCH", `/api/tables/${table}/schema`, { version, columns: changes, ...more }, { keepalive: true });
+      const answer = await call(
+        "PATCH",
+        `/api/tables/${table}/schema`,
+        { version, columns: changes, ...more },
+        { keepalive: true },
+      );
       version = answer.version;
       windows.postMessage(version);
       for (const [n, column] of Object.entries(changes)) {
@@ -99,14 +132,24 @@ function changed(n, parts) {
   return column;
 }
 
-window.addEventListener("beforeunload", (event) => { if (saving || unsaved.size) event.preventDefault(); });
+window.addEventListener("beforeunload", (event) => {
+  if (saving || unsaved.size) event.preventDefault();
+});
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
   if (!link || !saving || link.hasAttribute("download") || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  queue.then(() => { if (!unsaved.size) location.assign(link.href); });
+  queue.then(() => {
+    if (!unsaved.size) location.assign(link.href);
+  });
 });
-windows.onmessage = () => (unsaved.size ? show({ problems: ["the columns were changed in another window"], hint: "load this page again; what is not saved here is lost" }) : location.reload());
+windows.onmessage = () =>
+  unsaved.size
+    ? show({
+        problems: ["the columns were changed in another window"],
+        hint: "load this page again; what is not saved here is lost",
+      })
+    : location.reload();
 window.addEventListener("pageshow", async (event) => {
   if (event.persisted && (await call("GET", `/api/tables/${table}/schema`)).version !== version) location.reload();
 });
@@ -117,7 +160,9 @@ for (const row of rows) {
   const n = Number(row.dataset.number);
   paint(n);
   row.querySelector(".choice").addEventListener("change", (event) => {
-    save({ [n]: changed(n, { role: event.target.value }) }).then(() => { if (n === chosen) fill(); });
+    save({ [n]: changed(n, { role: event.target.value }) }).then(() => {
+      if (n === chosen) fill();
+    });
   });
   row.querySelector(".name").addEventListener("click", () => open(n));
 }
@@ -125,12 +170,15 @@ const shown = () => rows.filter((row) => !row.hidden);
 function filter() {
   const text = document.querySelector("#find").value.toLowerCase();
   const role = document.querySelector("#only").value;
-  for (const row of rows) row.hidden = !row.dataset.name.toLowerCase().includes(text) || Boolean(role && row.dataset.role !== role);
+  for (const row of rows)
+    row.hidden = !row.dataset.name.toLowerCase().includes(text) || Boolean(role && row.dataset.role !== role);
   document.querySelector("#none").hidden = shown().length > 0;
 }
 document.querySelector("#find").addEventListener("input", filter);
 document.querySelector("#only").addEventListener("change", filter);
-document.querySelector("#all").addEventListener("change", (event) => { for (const row of shown()) row.querySelector(".tick").checked = event.target.checked; });
+document.querySelector("#all").addEventListener("change", (event) => {
+  for (const row of shown()) row.querySelector(".tick").checked = event.target.checked;
+});
 for (const part of ["role", "kind"]) {
   document.querySelector(`#bulk-${part}`).addEventListener("change", (event) => {
     const value = event.target.value;
@@ -138,17 +186,30 @@ for (const part of ["role", "kind"]) {
     event.target.value = "";
     clear();
     if (!value) return;
-    if (!ticked.length) { show({ problems: ["first tick the columns to change"] }); return; }
-    save(Object.fromEntries(ticked.map((n) => [n, changed(n, { [part]: value })]))).then(() => { if (chosen !== null) fill(); });
+    if (!ticked.length) {
+      show({ problems: ["first tick the columns to change"] });
+      return;
+    }
+    save(Object.fromEntries(ticked.map((n) => [n, changed(n, { [part]: value })]))).then(() => {
+      if (chosen !== null) fill();
+    });
   });
 }
-document.querySelector("#confirm").addEventListener("click", (event) => busy(event.currentTarget, async () => {
-  await queue;
-  if (unsaved.size) throw [...unsaved.values()][0];
-  const open = columns.filter((column) => column.role === "decide").map((column) => `\`${column.name}\``);
-  if (open.length) throw { problems: [`nobody has decided what ${open.length === 1 ? "this column is" : "these columns are"}: ${open.join(", ")}`], hint: "choose one of the four roles for each; Show “To decide” lists only these" };
-  if (await save({}, { confirmed: true })) location.assign(`/tables/${table}/risk`);
-}));
+document.querySelector("#confirm").addEventListener("click", (event) =>
+  busy(event.currentTarget, async () => {
+    await queue;
+    if (unsaved.size) throw [...unsaved.values()][0];
+    const open = columns.filter((column) => column.role === "decide").map((column) => `\`${column.name}\``);
+    if (open.length)
+      throw {
+        problems: [
+          `nobody has decided what ${open.length === 1 ? "this column is" : "these columns are"}: ${open.join(", ")}`,
+        ],
+        hint: "choose one of the four roles for each; Show “To decide” lists only these",
+      };
+    if (await save({}, { confirmed: true })) location.assign(`/tables/${table}/risk`);
+  }),
+);
 glance(rows, (n) => `/api/tables/${table}/columns/${n}/values`);
 
 // ---- the panel
@@ -166,7 +227,12 @@ function setLevels(levels) {
 }
 function ruleNow() {
   const name = text("rule");
-  return name === "groups" ? { groups: levelsNow() } : rules[name](text, [...form.querySelectorAll("[name=dates]:checked")].map((box) => box.value));
+  return name === "groups"
+    ? { groups: levelsNow() }
+    : rules[name](
+        text,
+        [...form.querySelectorAll("[name=dates]:checked")].map((box) => box.value),
+      );
 }
 
 /** What has no fields here, such as a file, stays as it was. */
@@ -193,10 +259,12 @@ function gather() {
 }
 
 function arrange() {
-  for (const option of ruleOptions) option.hidden = option.disabled = !option.dataset.kinds.split(" ").includes(text("kind"));
+  for (const option of ruleOptions)
+    option.hidden = option.disabled = !option.dataset.kinds.split(" ").includes(text("kind"));
   if (form.elements.rule.selectedOptions[0]?.disabled) form.elements.rule.value = "flat";
   for (const part of form.querySelectorAll("[data-rule]")) part.hidden = part.dataset.rule !== text("rule");
-  for (const part of form.querySelectorAll("[data-kind]")) part.hidden = !part.dataset.kind.split(" ").includes(text("kind"));
+  for (const part of form.querySelectorAll("[data-kind]"))
+    part.hidden = !part.dataset.kind.split(" ").includes(text("kind"));
   form.elements.pseudonym.closest("label").hidden = !naming.includes(text("role"));
   document.querySelector("#levels").hidden = levelless.includes(text("role"));
   drawPicture();
@@ -215,7 +283,7 @@ function fill() {
   for (const name of ["minimum", "maximum", "date_format"]) form.elements[name].value = column[name] ?? "";
   form.elements.values.value = (column.values ?? []).join("\n");
   form.elements.rule.value = nameOf(rule);
-  for (const [name, of] of Object.entries(texts)) field(name).value = rule && (name in rule) ? of(rule) : "";
+  for (const [name, of] of Object.entries(texts)) field(name).value = rule && name in rule ? of(rule) : "";
   grouped = { levels: rule?.groups ?? [], text: text("groups") };
   form.elements.side.value = rule?.side ?? "right";
   for (const box of form.querySelectorAll("[name=dates]")) box.checked = (rule?.dates ?? []).includes(box.value);
@@ -229,7 +297,8 @@ async function open(n) {
   document.querySelector("#panel-name").textContent = columns[n].name;
   const about = document.querySelector("#panel-profile");
   const missing = rows[n].cells[4].textContent.trim();
-  about.textContent = `${rows[n].cells[3].textContent} different values; ${missing === "–" ? "nothing" : missing} is missing`;
+  const different = rows[n].cells[3].textContent;
+  about.textContent = `${different} different values; ${missing === "–" ? "nothing" : missing} is missing`;
   document.querySelector("#preview").replaceChildren();
   document.querySelector("#download-levels").href = `/api/tables/${table}/columns/${n}/hierarchy.csv`;
   clear(document.querySelector("#column-problems"));
@@ -254,17 +323,34 @@ async function preview() {
   try {
     const found = await call("POST", `/api/tables/${table}/columns/${chosen}/preview`, gather());
     const head = found.levels.map((size, level) =>
-      make("th", { scope: "col" }, level ? `Level ${level}` : "Value", make("br"), make("span", { class: "quiet" }, size === 1 ? "1 value" : `${size.toLocaleString("en")} values`)));
+      make(
+        "th",
+        { scope: "col" },
+        level ? `Level ${level}` : "Value",
+        make("br"),
+        make("span", { class: "quiet" }, size === 1 ? "1 value" : `${size.toLocaleString("en")} values`),
+      ),
+    );
     let last = [];
     const body = found.rows.map((row) => {
-      const cells = row.map((cell, level) => make("td", cell === last[level] && level ? { class: "same" } : {}, cell ?? "(missing)"));
+      const cells = row.map((cell, level) =>
+        make("td", cell === last[level] && level ? { class: "same" } : {}, cell ?? "(missing)"),
+      );
       last = row;
       return make("tr", {}, ...cells);
     });
-    place.replaceChildren(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The levels" },
-      make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body))));
+    place.replaceChildren(
+      make(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "The levels" },
+        make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)),
+      ),
+    );
     if (found.outside) place.append(make("p", { class: "problems" }, found.outside));
-    if (found.rows.length < found.values) place.append(make("p", { class: "quiet" }, `${found.rows.length} of ${found.values.toLocaleString("en")} values are shown.`));
+    if (found.rows.length < found.values)
+      place.append(
+        make("p", { class: "quiet" }, `${found.rows.length} of ${found.values.toLocaleString("en")} values are shown.`),
+      );
   } catch (error) {
     const box = make("div", { class: "problems" });
     show(error, box);
@@ -288,19 +374,26 @@ form.addEventListener("change", async (event) => {
     if (!event.target.files.length) return;
     try {
       const hierarchy = await sendHierarchy(n, event.target.files[0]);
-      if (await save({ [n]: changed(n, { kind: text("kind"), hierarchy }) }) && n === chosen) preview();
+      if ((await save({ [n]: changed(n, { kind: text("kind"), hierarchy }) })) && n === chosen) preview();
     } catch (error) {
       show(error, document.querySelector("#column-problems"));
     }
     return;
   }
-  const complete = text("rule") === nameOf(columns[n].hierarchy) || !["file", "intervals", "cuts", "quantiles", "mask", "groups", "found", "taxonomy", "dates"].includes(text("rule")) || event.target.name !== "rule";
+  const complete =
+    text("rule") === nameOf(columns[n].hierarchy) ||
+    !["file", "intervals", "cuts", "quantiles", "mask", "groups", "found", "taxonomy", "dates"].includes(text("rule")) ||
+    event.target.name !== "rule";
   if (!complete) {
-    unsaved.set(n, { problems: [`the levels of ${columns[n].name} are not filled in yet`], hint: "fill them in, or choose another way" });
+    unsaved.set(n, {
+      problems: [`the levels of ${columns[n].name} are not filled in yet`],
+      hint: "fill them in, or choose another way",
+    });
     tell();
     return;
   }
-  if (await save({ [n]: gather() }) && n === chosen && document.querySelector("#preview").childElementCount) preview();
+  if ((await save({ [n]: gather() })) && n === chosen && document.querySelector("#preview").childElementCount)
+    preview();
 });
 
 // ---- groups by hand
@@ -313,7 +406,12 @@ async function byHand() {
   const n = chosen;
   if (held.column !== n) {
     const found = await call("GET", `/api/tables/${table}/columns/${n}/values?limit=2000`);
-    held = { column: n, values: found.top.map(({ value }) => value), records: new Map(found.top.map(({ value, records }) => [value, records])), distinct: found.distinct };
+    held = {
+      column: n,
+      values: found.top.map(({ value }) => value),
+      records: new Map(found.top.map(({ value, records }) => [value, records])),
+      distinct: found.distinct,
+    };
     shownLevel = 0;
   }
   if (chosen === n) drawLevel();
@@ -323,11 +421,22 @@ function drawLevel() {
   const levels = complete(now.length ? now : [{}], held.values);
   shownLevel = Math.min(shownLevel, levels.length - 1);
   const choice = form.elements["group-level"];
-  choice.replaceChildren(...levels.map((_, i) => make("option", { value: i }, i ? `${i + 1}: groups of groups` : "1: groups of values")), make("option", { value: levels.length }, "one more level"));
+  choice.replaceChildren(
+    ...levels.map((_, i) => make("option", { value: i }, i ? `${i + 1}: groups of groups` : "1: groups of values")),
+    make("option", { value: levels.length }, "one more level"),
+  );
   choice.value = shownLevel;
-  const keep = (next) => { setLevels(complete(next, held.values)); drawLevel(); return save({ [chosen]: gather() }); };
+  const keep = (next) => {
+    setLevels(complete(next, held.values));
+    drawLevel();
+    return save({ [chosen]: gather() });
+  };
   group = (members, name) => keep(moved(levels, shownLevel, members, name));
-  addLevel = () => { shownLevel = levels.length; setLevels(complete([...levels, {}], held.values)); drawLevel(); };
+  addLevel = () => {
+    shownLevel = levels.length;
+    setLevels(complete([...levels, {}], held.values));
+    drawLevel();
+  };
   drawGroups({
     place: document.querySelector("#values"),
     names: document.querySelector("#group-names"),
@@ -337,20 +446,32 @@ function drawLevel() {
     rename: (old, name) => keep(called(levels, shownLevel, old, name)),
   });
   const hidden = held.distinct > held.values.length + 1;
-  document.querySelector("#values-note").textContent = hidden ? `Only the ${held.values.length.toLocaleString("en")} most common of ${held.distinct.toLocaleString("en")} values are shown; the others need a group too. A hierarchy file is better here.` : "";
+  document.querySelector("#values-note").textContent = hidden
+    ? `Only the ${held.values.length.toLocaleString("en")} most common of ${held.distinct.toLocaleString("en")} ` +
+      "values are shown; the others need a group too. A hierarchy file is better here."
+    : "";
 }
 let group;
 let addLevel;
 form.elements["group-level"].addEventListener("change", (event) => {
   if (Number(event.target.value) >= levelsNow().length && Number(event.target.value) > 0) addLevel();
-  else { shownLevel = Number(event.target.value); drawLevel(); }
+  else {
+    shownLevel = Number(event.target.value);
+    drawLevel();
+  }
 });
-for (const [button, named] of [["#group", true], ["#ungroup", false]]) {
+for (const [button, named] of /** @type {[string, boolean][]} */ ([
+  ["#group", true],
+  ["#ungroup", false],
+])) {
   document.querySelector(button).addEventListener("click", () => {
     const name = named ? text("group-name") : "";
     const ticked = [...document.querySelectorAll("#values [type=checkbox]:checked")].map((box) => box.value);
     const problems = document.querySelector("#column-problems");
-    if ((named && !name) || !ticked.length) { show({ problems: [named ? "tick some values, and name their group" : "tick some values first"] }, problems); return; }
+    if ((named && !name) || !ticked.length) {
+      show({ problems: [named ? "tick some values, and name their group" : "tick some values first"] }, problems);
+      return;
+    }
     clear(problems);
     form.elements["group-name"].value = "";
     group(ticked, name);
@@ -367,26 +488,37 @@ function ends({ intervals, origin = 0, bottom = -Infinity, top = Infinity }, wid
   const [low, high] = [Math.max(seen.bins[0].from, bottom), Math.min(seen.bins.at(-1).to, top)];
   if (!(width > 0) || (high - low) / width > 200) return [];
   const found = [bottom, top].filter(Number.isFinite);
-  for (let i = Math.ceil((low - origin) / width); origin + i * width < high; i += 1) if (origin + i * width > low) found.push(Number((origin + i * width).toPrecision(12)));
+  for (let i = Math.ceil((low - origin) / width); origin + i * width < high; i += 1)
+    if (origin + i * width > low) found.push(Number((origin + i * width).toPrecision(12)));
   return [...new Set(found)].sort((a, b) => a - b);
 }
 function drawPicture() {
   const place = document.querySelector("#panel-picture");
   const known = seen?.column === chosen;
   const onPicture = known && seen.bins.length > 0 && !document.querySelector("#levels").hidden;
-  for (const part of form.querySelectorAll(".on-picture")) part.hidden = part.dataset.rule !== text("rule") || !onPicture;
-  if (!known) { place.replaceChildren(); return; }
+  for (const part of form.querySelectorAll(".on-picture"))
+    part.hidden = part.dataset.rule !== text("rule") || !onPicture;
+  if (!known) {
+    place.replaceChildren();
+    return;
+  }
   const every = steps();
   if (onPicture && (text("rule") === "cuts" || every)) {
     const tell = (levels, done) => {
       form.elements.cuts.value = texts.cuts({ cuts: levels.filter((level) => level.length) });
       if (done) saveLevels();
     };
-    drawCuts({ place, bins: seen.bins, levels: every ? [] : rules.cuts(text).cuts, fixed: every ? ends(every) : [], tell: every ? () => undefined : tell });
+    drawCuts({
+      place,
+      bins: seen.bins,
+      levels: every ? [] : rules.cuts(text).cuts,
+      fixed: every ? ends(every) : [],
+      tell: every ? () => undefined : tell,
+    });
   } else place.replaceChildren(picture(seen, { width: 340, height: 96, labels: true }));
 }
 async function saveLevels() {
-  if (await save({ [chosen]: gather() }) && document.querySelector("#preview").childElementCount) preview();
+  if ((await save({ [chosen]: gather() })) && document.querySelector("#preview").childElementCount) preview();
 }
 document.querySelector("#add-cut").addEventListener("click", () => {
   form.elements.cuts.value = texts.cuts({ cuts: withCut(seen.bins, rules.cuts(text).cuts) });
@@ -395,7 +527,9 @@ document.querySelector("#add-cut").addEventListener("click", () => {
 });
 document.querySelector("#to-cuts").addEventListener("click", () => {
   const every = steps();
-  form.elements.cuts.value = texts.cuts({ cuts: every.intervals.map((width) => ends(every, width)).filter((level) => level.length) });
+  form.elements.cuts.value = texts.cuts({
+    cuts: every.intervals.map((width) => ends(every, width)).filter((level) => level.length),
+  });
   form.elements.rule.value = "cuts";
   arrange();
   saveLevels();
@@ -412,7 +546,10 @@ document.querySelector("#many").addEventListener("change", async (event) => {
   const problems = [];
   for (const file of files) {
     const stem = plain(file.name.replace(/\.[^.]*$/, ""));
-    const found = columns.map((column, n) => [plain(column.name), n]).filter(([name]) => name && stem.endsWith(name)).sort((a, b) => b[0].length - a[0].length)[0];
+    const found = columns
+      .map((column, n) => [plain(column.name), n])
+      .filter(([name]) => name && stem.endsWith(name))
+      .sort((a, b) => b[0].length - a[0].length)[0];
     try {
       if (!found) throw { problems: [`${file.name}: no column has that name`] };
       changes[found[1]] = changed(found[1], { hierarchy: await sendHierarchy(found[1], file) });

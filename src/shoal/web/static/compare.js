@@ -8,7 +8,11 @@ const optional = (name) => (form.elements[name].value.trim() === "" ? null : Num
 
 /** Lists of numbers by sensitive column. */
 const bySecret = (name) =>
-  Object.fromEntries([...form.querySelectorAll("[data-secret]")].map((row) => [row.dataset.secret, numbers(row.querySelector(`[name=${name}]`).value)]).filter(([, values]) => values.length));
+  Object.fromEntries(
+    [...form.querySelectorAll("[data-secret]")]
+      .map((row) => [row.dataset.secret, numbers(row.querySelector(`[name=${name}]`).value)])
+      .filter(([, values]) => values.length),
+  );
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();

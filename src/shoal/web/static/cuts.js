@@ -33,13 +33,21 @@ const rounded = (value, step) => Number((Math.round(value / step) * step).toPrec
 const points = (levels) => [...new Set(levels.flat().filter((each) => typeof each === "number"))].sort((a, b) => a - b);
 
 /** Every level with a cut point moved, or without it. */
-const changed = (levels, old, value) => levels.map((level) => [...new Set(level.flatMap((each) => (each !== old ? [each] : value === null ? [] : [value])))].sort((a, b) => a - b));
+const changed = (levels, old, value) =>
+  levels.map((level) =>
+    [...new Set(level.flatMap((each) => (each !== old ? [each] : value === null ? [] : [value])))].sort(
+      (a, b) => a - b,
+    ),
+  );
 
 /** The levels with one more cut point in the finest, in the middle of the widest gap or where it is wanted. */
 export function withCut(bins, levels, wanted) {
   const { place, value, step } = scale(bins);
   const known = [0, ...points(levels).map(place), WIDTH];
-  const gaps = known.slice(1).map((each, i) => [each - known[i], known[i]]).sort((a, b) => b[0] - a[0]);
+  const gaps = known
+    .slice(1)
+    .map((each, i) => [each - known[i], known[i]])
+    .sort((a, b) => b[0] - a[0]);
   const at = wanted ?? value(gaps[0][1] + gaps[0][0] / 2);
   const [finest = [], ...others] = levels;
   return [[...new Set([...finest, rounded(at, step(at))])].sort((a, b) => a - b), ...others];
@@ -51,7 +59,8 @@ export function drawCuts({ place: parent, bins, levels, fixed = [], tell }) {
   const svg = histogram(bins, WIDTH, HEIGHT, true);
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", "Histogram with cut points");
-  for (const each of fixed) svg.append(draw("line", { x1: place(each), x2: place(each), y1: 0, y2: HEIGHT - FOOT, class: "fixed-cut" }));
+  for (const each of fixed)
+    svg.append(draw("line", { x1: place(each), x2: place(each), y1: 0, y2: HEIGHT - FOOT, class: "fixed-cut" }));
   const redraw = (next, focus) => {
     tell(next, true);
     drawCuts({ place: parent, bins, levels: next, fixed, tell });
@@ -63,7 +72,21 @@ export function drawCuts({ place: parent, bins, levels, fixed = [], tell }) {
     const line = draw("line", { y1: top, y2: HEIGHT - FOOT });
     const knob = draw("circle", { cy: top + 5, r: 5 });
     const words = draw("text", { y: HEIGHT - 2, "text-anchor": "middle" });
-    const handle = draw("g", { class: "cut", tabindex: 0, role: "slider", "aria-orientation": "horizontal", "aria-valuemin": bins[0].from, "aria-valuemax": bins.at(-1).to }, draw("rect", { width: 14, height: HEIGHT - FOOT, class: "grip" }), line, knob, words);
+    const handle = draw(
+      "g",
+      {
+        class: "cut",
+        tabindex: 0,
+        role: "slider",
+        "aria-orientation": "horizontal",
+        "aria-valuemin": bins[0].from,
+        "aria-valuemax": bins.at(-1).to,
+      },
+      draw("rect", { width: 14, height: HEIGHT - FOOT, class: "grip" }),
+      line,
+      knob,
+      words,
+    );
     let now = cut;
     const put = (next) => {
       now = next;
@@ -90,7 +113,10 @@ export function drawCuts({ place: parent, bins, levels, fixed = [], tell }) {
       put(rounded(at, step(at)));
       tell(changed(levels, cut, now), false);
     });
-    handle.addEventListener("pointerup", () => { if (now !== cut) redraw(changed(levels, cut, now), now); handle.classList.remove("held"); });
+    handle.addEventListener("pointerup", () => {
+      if (now !== cut) redraw(changed(levels, cut, now), now);
+      handle.classList.remove("held");
+    });
     handle.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
       if (by === undefined && !["Delete", "Backspace"].includes(event.key)) return;

@@ -9,7 +9,11 @@ export function complete(levels, values) {
   let below = values;
   return levels.map((level) => {
     const left = new Set(below);
-    const groups = new Map(Object.entries(level).map(([name, members]) => [name, members.filter((each) => left.delete(each))]).filter(([, members]) => members.length));
+    const groups = new Map(
+      Object.entries(level)
+        .map(([name, members]) => /** @type {[string, any[]]} */ ([name, members.filter((each) => left.delete(each))]))
+        .filter(([, members]) => members.length),
+    );
     for (const value of left) groups.set(value, [...(groups.get(value) ?? []), value]);
     below = [...groups.keys()];
     return Object.fromEntries(groups);
@@ -18,21 +22,33 @@ export function complete(levels, values) {
 
 /** The levels with some members of one level in another group; without a name each is on its own. */
 export function moved(levels, number, members, name) {
-  const groups = new Map(Object.entries(levels[number]).map(([each, of]) => [each, of.filter((member) => !members.includes(member))]).filter(([, of]) => of.length));
-  for (const [each, of] of name ? [[name, members]] : members.map((member) => [member, [member]])) groups.set(each, [...(groups.get(each) ?? []), ...of]);
-  return levels.map((level, i) => (i === number ? Object.fromEntries(groups) : i === number + 1 && name ? renamed(level, members, name) : level));
+  const groups = new Map(
+    Object.entries(levels[number])
+      .map(([each, of]) => /** @type {[string, any[]]} */ ([each, of.filter((member) => !members.includes(member))]))
+      .filter(([, of]) => of.length),
+  );
+  for (const [each, of] of name ? [[name, members]] : members.map((member) => [member, [member]]))
+    groups.set(each, [...(groups.get(each) ?? []), ...of]);
+  return levels.map((level, i) =>
+    i === number ? Object.fromEntries(groups) : i === number + 1 && name ? renamed(level, members, name) : level,
+  );
 }
 
 /** The level above names a new group instead of what went into it. */
 function renamed(level, gone, name) {
   const known = Object.values(level).flat().includes(name);
   let given = known;
-  return Object.fromEntries(Object.entries(level).map(([each, of]) => [each, of.flatMap((member) => {
-    if (!gone.includes(member)) return [member];
-    const first = !given;
-    given = true;
-    return first ? [name] : [];
-  })]));
+  return Object.fromEntries(
+    Object.entries(level).map(([each, of]) => [
+      each,
+      of.flatMap((member) => {
+        if (!gone.includes(member)) return [member];
+        const first = !given;
+        given = true;
+        return first ? [name] : [];
+      }),
+    ]),
+  );
 }
 
 /** The levels with a group called otherwise, also where the level above names it; one of that name takes it in. */
@@ -44,30 +60,63 @@ export function called(levels, number, old, name) {
   };
   return levels.map((level, i) => {
     if (i === number) return other(level, ([each, of]) => [each === old ? name : each, of]);
-    return i === number + 1 ? other(level, ([each, of]) => [each, of.map((member) => (member === old ? name : member))]) : level;
+    return i === number + 1
+      ? other(level, ([each, of]) => [each, of.map((member) => (member === old ? name : member))])
+      : level;
   });
 }
 
-/** Show the groups of a level with their members; `move(members, name)` and `rename(old, name)` are told what a person does. */
+/** Show the groups of a level with their members; `move(members, name)` and `rename(old, name)` are told of changes. */
 export function drawGroups({ place, names, level, records, move, rename }) {
   const groups = Object.entries(level).filter(([name, members]) => !loose(name, members));
-  const alone = Object.entries(level).filter(([name, members]) => loose(name, members)).map(([name]) => name);
+  const alone = Object.entries(level)
+    .filter(([name, members]) => loose(name, members))
+    .map(([name]) => name);
   names.replaceChildren(...groups.map(([name]) => make("option", { value: name })));
   const count = (members) => members.reduce((sum, member) => sum + (records.get(member) ?? 0), 0);
   const chip = (value) => {
     const box = make("input", { type: "checkbox", value });
-    const item = make("li", { draggable: "true", "data-value": value }, make("label", { class: "check" }, box, ` ${value}`));
+    const item = make(
+      "li",
+      { draggable: "true", "data-value": value },
+      make("label", { class: "check" }, box, ` ${value}`),
+    );
     if (records.has(value)) item.append(make("span", { class: "n quiet" }, records.get(value).toLocaleString("en")));
     return item;
   };
-  const box = (name, members, ...head) => make("section", { class: "group", "data-group": name }, make("div", { class: "group-head" }, ...head),
-    make("ul", {}, ...members.map(chip)));
+  const box = (name, members, ...head) =>
+    make(
+      "section",
+      { class: "group", "data-group": name },
+      make("div", { class: "group-head" }, ...head),
+      make("ul", {}, ...members.map(chip)),
+    );
   const headed = groups.map(([name, members]) => {
-    const field = make("input", { value: name, "data-rename": name, "aria-label": `Name of the group ${name}`, maxlength: 500 });
-    const apart = make("button", { type: "button", class: "plain", "data-dissolve": name }, "Dissolve", make("span", { class: "hidden" }, ` ${name}`));
-    return box(name, members, field, make("span", { class: "n quiet" }, count(members) ? count(members).toLocaleString("en") : ""), apart);
+    const field = make("input", {
+      value: name,
+      "data-rename": name,
+      "aria-label": `Name of the group ${name}`,
+      maxlength: 500,
+    });
+    const apart = make(
+      "button",
+      { type: "button", class: "plain", "data-dissolve": name },
+      "Dissolve",
+      make("span", { class: "hidden" }, ` ${name}`),
+    );
+    return box(
+      name,
+      members,
+      field,
+      make("span", { class: "n quiet" }, count(members) ? count(members).toLocaleString("en") : ""),
+      apart,
+    );
   });
-  const rest = box("", alone, make("b", {}, groups.length ? "In no group: stays as it is" : "All values: each stays as it is"));
+  const rest = box(
+    "",
+    alone,
+    make("b", {}, groups.length ? "In no group: stays as it is" : "All values: each stays as it is"),
+  );
   const fresh = make("section", { class: "group fresh", "data-group": "new" }, "Drop values here to make a new group");
   place.replaceChildren(...headed, fresh, rest);
   listen(place, groups, move, rename);
@@ -84,9 +133,17 @@ function listen(place, groups, move, rename) {
     event.dataTransfer.effectAllowed = "move";
   };
   const over = (event) => (held.length ? event.target.closest?.(".group") : null);
-  const light = (chosen) => { for (const each of place.querySelectorAll(".group")) each.classList.toggle("over", each === chosen); };
-  place.ondragover = (event) => { if (over(event)) event.preventDefault(); light(over(event)); };
-  place.ondragend = () => { held = []; light(null); };
+  const light = (chosen) => {
+    for (const each of place.querySelectorAll(".group")) each.classList.toggle("over", each === chosen);
+  };
+  place.ondragover = (event) => {
+    if (over(event)) event.preventDefault();
+    light(over(event));
+  };
+  place.ondragend = () => {
+    held = [];
+    light(null);
+  };
   place.ondrop = (event) => {
     const target = over(event);
     if (!target) return;

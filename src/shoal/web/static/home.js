@@ -12,16 +12,28 @@ function send(file) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams({ name: file.name });
-    for (const name of ["delimiter", "encoding", "decimal", "sheet", "dates"]) if (form.elements[name].value) query.set(name, form.elements[name].value);
+    for (const name of ["delimiter", "encoding", "decimal", "sheet", "dates"])
+      if (form.elements[name].value) query.set(name, form.elements[name].value);
     if (form.elements.skip_bad_rows.checked) query.set("skip_bad_rows", "true");
     if (form.elements.typed_sheet.value && !query.has("sheet")) query.set("sheet", form.elements.typed_sheet.value);
-    for (const text of form.elements.missing.value.split(",").map((each) => each.trim()).filter(Boolean)) query.append("missing", text);
+    for (const text of form.elements.missing.value
+      .split(",")
+      .map((each) => each.trim())
+      .filter(Boolean))
+      query.append("missing", text);
     request.open("POST", `/api/tables?${query}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.responseType = "json";
-    request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
-    request.upload.onload = () => { bar.removeAttribute("value"); };
-    request.onload = () => (request.status === 201 ? resolve(request.response) : reject(request.response ?? { problems: [`the app answered ${request.status}`] }));
+    request.upload.onprogress = (event) => {
+      bar.value = event.loaded / event.total;
+    };
+    request.upload.onload = () => {
+      bar.removeAttribute("value");
+    };
+    request.onload = () =>
+      request.status === 201
+        ? resolve(request.response)
+        : reject(request.response ?? { problems: [`the app answered ${request.status}`] });
     request.onerror = () => reject({ problems: ["the app does not answer; is `shoal serve` still running?"] });
     request.send(file);
   });
@@ -40,7 +52,10 @@ input.addEventListener("change", offerSheets);
 
 async function open(begin) {
   bar.hidden = false;
-  const stop = clock((seconds) => { phase.textContent = `${bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns"}: ${seconds} s`; });
+  const stop = clock((seconds) => {
+    const doing = bar.hasAttribute("value") ? "Sending the file" : "Reading the file and looking at its columns";
+    phase.textContent = `${doing}: ${seconds} s`;
+  });
   try {
     const table = await begin();
     location.assign(`/tables/${table.id}`);
@@ -66,7 +81,32 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     form.classList.toggle("over", kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files.length) {
       input.files = event.dataTransfer.files;
-      offerSheets().then(() => { if (document.querySelector("#sheets").hidden) form.requestSubmit(); });
+      offerSheets().then(() => {
+        if (document.querySelector("#sheets").hidden) form.requestSubmit();
+      });
     }
   });
 }
+
+const several = /** @type {HTMLFormElement} */ (document.querySelector("#dataset"));
+several.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const files = [...(document.querySelector("#dataset-files").files ?? [])];
+  if (!files.length) return show({ problems: ["choose the files of the tables first"] });
+  busy(several.querySelector("[type=submit]"), async () => {
+    const name = files
+      .map((file) => file.name.split(".")[0])
+      .join(", ")
+      .slice(0, 120);
+    const made = await call("POST", `/api/datasets?name=${encodeURIComponent(name)}`);
+    const address = `/api/datasets/${made.id}`;
+    try {
+      for (const file of files) await call("PUT", `${address}/tables?name=${encodeURIComponent(file.name)}`, file);
+      await call("POST", `${address}/draft`);
+    } catch (error) {
+      await call("DELETE", address);
+      throw error;
+    }
+    location.assign(`/datasets/${made.id}`);
+  });
+});

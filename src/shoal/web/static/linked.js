@@ -42,17 +42,28 @@ const kind = (/** @type {number} */ size) => `size s${[0, 1, 4, 19, Infinity].fi
 
 /** @param {Row} row @param {number[]} recoded */
 function line(row, recoded) {
-  const open = make("button", { type: "button", class: kind(row.size), "data-group": String(row.class) },
-    row.size ? count(row.size) : "left out");
+  const open = make(
+    "button",
+    { type: "button", class: kind(row.size), "data-group": String(row.class) },
+    row.size ? count(row.size) : "left out",
+  );
   if (row.class < 0) open.setAttribute("disabled", "");
   const changed = (/** @type {number} */ i) => row.after !== null && row.after[i] !== row.before[i];
   const cell = (/** @type {string | null} */ value, /** @type {string} */ style) =>
     make("td", style ? { class: style } : {}, value ?? "");
-  return make("tr", row.class < 0 ? { class: "rest" } : {}, make("th", { scope: "row", class: "n" }, count(row.record)),
+  return make(
+    "tr",
+    row.class < 0 ? { class: "rest" } : {},
+    make("th", { scope: "row", class: "n" }, count(row.record)),
     make("td", {}, open),
     ...row.before.map((value) => cell(value, "")),
-    ...recoded.map((i, place) => cell(row.after ? row.after[i] : "–",
-      `${place === 0 ? "first-after " : ""}${changed(i) ? "changed" : ""}`.trim())));
+    ...recoded.map((i, place) =>
+      cell(
+        row.after ? row.after[i] : "–",
+        [place === 0 ? "first-after" : "", changed(i) ? "changed" : ""].join(" ").trim(),
+      ),
+    ),
+  );
 }
 
 let latest = 0;
@@ -66,15 +77,21 @@ async function load() {
     if (mine !== latest) return;
     clear();
     body.replaceChildren(...found.rows.map((row) => line(row, found.recoded)));
-    const chosen = asked.equal.length ? ` with ${found.columns[Number(field("column").value)]} ${asked.equal.join(", ")}` : "";
-    state.textContent = `${count(found.total)} ${found.total === 1 ? "record" : "records"}${chosen}`
-      + (asked.group ? " of one group" : "");
+    const chosen = asked.equal.length
+      ? ` with ${found.columns[Number(field("column").value)]} ${asked.equal.join(", ")}`
+      : "";
+    state.textContent =
+      `${count(found.total)} ${found.total === 1 ? "record" : "records"}${chosen}` +
+      (asked.group ? " of one group" : "");
     const last = Math.min(asked.start + PAGE, found.total);
     element("#place", HTMLElement).textContent = found.total ? `${count(asked.start + 1)} to ${count(last)}` : "";
     element("#earlier", HTMLButtonElement).disabled = asked.start === 0;
     element("#later", HTMLButtonElement).disabled = last >= found.total;
   } catch (error) {
-    if (mine === latest) { state.textContent = ""; show(error); }
+    if (mine === latest) {
+      state.textContent = "";
+      show(error);
+    }
   }
 }
 
@@ -92,7 +109,10 @@ element("#everything", HTMLButtonElement).addEventListener("click", () => {
   panel.hidden = true;
   load();
 });
-for (const [id, step] of /** @type {[string, number][]} */ ([["#earlier", -PAGE], ["#later", PAGE]])) {
+for (const [id, step] of /** @type {[string, number][]} */ ([
+  ["#earlier", -PAGE],
+  ["#later", PAGE],
+])) {
   element(id, HTMLButtonElement).addEventListener("click", () => {
     asked.start = Math.max(0, asked.start + step);
     load();
@@ -117,18 +137,41 @@ for (const heading of headings) {
 async function openGroup(group) {
   try {
     const found = await call("GET", `/api/runs/${run}/linked/${group}`);
-    const secrets = found.secrets.map((/** @type {any} */ each) => make("div", {}, make("h4", {}, each.column),
-      make("p", {}, `${count(each.different)} different ${each.different === 1 ? "value" : "values"}; the commonest is held by `
-        + `${percent(each.commonest[0].records / found.size)} of the group`),
-      make("ul", {}, ...each.commonest.map((/** @type {any} */ one) =>
-        make("li", {}, `${one.value ?? "missing"}: ${count(one.records)}`)))));
+    const secrets = found.secrets.map((/** @type {any} */ each) =>
+      make(
+        "div",
+        {},
+        make("h4", {}, each.column),
+        make(
+          "p",
+          {},
+          `${count(each.different)} different ${each.different === 1 ? "value" : "values"}; the commonest is held by ` +
+            `${percent(each.commonest[0].records / found.size)} of the group`,
+        ),
+        make(
+          "ul",
+          {},
+          ...each.commonest.map((/** @type {any} */ one) =>
+            make("li", {}, `${one.value ?? "missing"}: ${count(one.records)}`),
+          ),
+        ),
+      ),
+    );
     const released = Object.entries(found.released).map(([name, value]) =>
-      make("li", {}, make("b", {}, name), `: ${value ?? "missing"}`));
+      make("li", {}, make("b", {}, name), `: ${value ?? "missing"}`),
+    );
     const only = make("button", { type: "button" }, "Show only this group");
-    only.addEventListener("click", () => { Object.assign(asked, { group, start: 0 }); load(); });
-    panel.replaceChildren(make("h3", {}, `${count(found.size)} records look alike`),
+    only.addEventListener("click", () => {
+      Object.assign(asked, { group, start: 0 });
+      load();
+    });
+    panel.replaceChildren(
+      make("h3", {}, `${count(found.size)} records look alike`),
       make("p", {}, `Whoever looks for one of them is right with ${percent(found.risk)}.`),
-      make("ul", {}, ...released), ...secrets, make("div", { class: "row" }, only));
+      make("ul", {}, ...released),
+      ...secrets,
+      make("div", { class: "row" }, only),
+    );
     panel.hidden = false;
   } catch (error) {
     show(error);

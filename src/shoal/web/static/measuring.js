@@ -2,7 +2,9 @@
 import { call, clock, show } from "./app.js";
 
 const place = document.querySelector("#measuring");
-const stop = clock((seconds) => { document.querySelector("#elapsed").textContent = `${seconds} s so far`; });
+const stop = clock((seconds) => {
+  document.querySelector("#elapsed").textContent = `${seconds} s so far`;
+});
 try {
   await call("GET", `/api/tables/${place.dataset.table}/risk`);
   location.reload();

@@ -22,7 +22,7 @@ const percent = (/** @type {number} */ value) =>
   `${(value * 100).toLocaleString("en", { maximumSignificantDigits: 3 })}%`;
 const count = (/** @type {number} */ value) => value.toLocaleString("en");
 const lost = (/** @type {number | null} */ value) =>
-  (value === null ? "everything" : value.toLocaleString("en", { maximumSignificantDigits: 4 }));
+  value === null ? "everything" : value.toLocaleString("en", { maximumSignificantDigits: 4 });
 const key = (/** @type {number[]} */ levels) => levels.join(", ");
 
 /** What a level of a column looks like.
@@ -30,7 +30,7 @@ const key = (/** @type {number[]} */ levels) => levels.join(", ");
  * @param {number} level
  */
 function example(column, level) {
-  return level === 0 ? "as it is" : place?.examples[column][level] ?? "missing";
+  return level === 0 ? "as it is" : (place?.examples[column][level] ?? "missing");
 }
 
 /** @type {AbortController | undefined} */
@@ -72,13 +72,15 @@ function tell() {
   const verdict = node.keeps ? "keeps the promise" : "does not keep the promise: too many records are left out";
   element("#figures", HTMLElement).replaceChildren(
     ...rows.flatMap(([title, text, kind]) => [make("dt", {}, title), make("dd", kind ? { class: kind } : {}, text)]),
-    make("dt", {}, "This combination"), make("dd", { class: node.keeps ? "good" : "bad" }, verdict),
+    make("dt", {}, "This combination"),
+    make("dd", { class: node.keeps ? "good" : "bad" }, verdict),
   );
   element("#make", HTMLButtonElement).disabled = !node.keeps;
   const sliders = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("#sliders input"));
   for (const [i, slider] of sliders.entries()) {
     slider.value = String(node.levels[i]);
-    /** @type {HTMLOutputElement} */ (slider.nextElementSibling).value = `${node.levels[i]}: ${example(i, node.levels[i])}`;
+    /** @type {HTMLOutputElement} */ (slider.nextElementSibling).value =
+      `${node.levels[i]}: ${example(i, node.levels[i])}`;
     slider.setAttribute("aria-valuetext", example(i, node.levels[i]));
   }
   element("#step-back", HTMLButtonElement).disabled = !past.length;
@@ -104,13 +106,22 @@ function go(levels) {
 function circle(node, x, y, label) {
   const middle = place?.node === node;
   const kind = `${node.keeps ? "" : "fails "}${middle ? "middle" : ""}`;
-  const words = `${label}: ${lost(node.value)} lost, ${count(node.suppressed)} left out, `
-    + `${node.classes ? percent(node.average_risk) : "no"} average risk${node.keeps ? "" : "; does not keep the promise"}`;
-  const group = draw("g", { class: kind, tabindex: 0, role: "button", "aria-label": words },
+  const words =
+    `${label}: ${lost(node.value)} lost, ${count(node.suppressed)} left out, ` +
+    `${node.classes ? percent(node.average_risk) : "no"} average risk` +
+    (node.keeps ? "" : "; does not keep the promise");
+  const group = draw(
+    "g",
+    { class: kind, tabindex: 0, role: "button", "aria-label": words },
     draw("title", {}, words),
     draw("circle", { cx: x, cy: y, r: 15, "fill-opacity": node.value === null ? 0 : Math.max(0.06, 1 - node.value) }),
     draw("text", { x, y: y + 30 }, label),
-    draw("text", { x, y: y + 43 }, node.value === null ? "–" : node.value.toLocaleString("en", { maximumFractionDigits: 3 })));
+    draw(
+      "text",
+      { x, y: y + 43 },
+      node.value === null ? "–" : node.value.toLocaleString("en", { maximumFractionDigits: 3 }),
+    ),
+  );
   group.addEventListener("click", () => go(node.levels));
   group.addEventListener("keydown", (event) => {
     if (!["Enter", " "].includes(/** @type {KeyboardEvent} */ (event).key)) return;
@@ -124,8 +135,11 @@ function drawAround() {
   if (!place) return;
   const { node, around, attributes } = place;
   const sum = (/** @type {number[]} */ levels) => levels.reduce((all, level) => all + level, 0);
-  const rows = [around.filter((each) => sum(each.levels) > sum(node.levels)), [node],
-    around.filter((each) => sum(each.levels) < sum(node.levels))];
+  const rows = [
+    around.filter((each) => sum(each.levels) > sum(node.levels)),
+    [node],
+    around.filter((each) => sum(each.levels) < sum(node.levels)),
+  ];
   const width = Math.max(420, 110 * Math.max(...rows.map((row) => row.length)));
   const at = (/** @type {number} */ i, /** @type {Node[]} */ row) => ((i + 0.5) * width) / row.length;
   const moved = (/** @type {Node} */ each) => {
@@ -133,31 +147,62 @@ function drawAround() {
     return name.length > 15 ? `${name.slice(0, 14)}…` : name;
   };
   const [up, , down] = rows;
-  const lines = [[up, 40], [down, 240]].flatMap(([row, y]) => /** @type {Node[]} */ (row).map((_, i, all) =>
-    draw("line", { x1: width / 2, y1: 140, x2: at(i, all), y2: /** @type {number} */ (y) })));
-  element("#around", HTMLElement).replaceChildren(draw("svg", { viewBox: `0 0 ${width} 300`, role: "group" }, ...lines,
-    ...up.map((each, i) => circle(each, at(i, up), 40, `${moved(each)} +1`)),
-    circle(node, width / 2, 140, key(node.levels)),
-    ...down.map((each, i) => circle(each, at(i, down), 240, `${moved(each)} −1`))));
+  const lines = [
+    [up, 40],
+    [down, 240],
+  ].flatMap(([row, y]) =>
+    /** @type {Node[]} */ (row).map((_, i, all) =>
+      draw("line", { x1: width / 2, y1: 140, x2: at(i, all), y2: /** @type {number} */ (y) }),
+    ),
+  );
+  element("#around", HTMLElement).replaceChildren(
+    draw(
+      "svg",
+      { viewBox: `0 0 ${width} 300`, role: "group" },
+      ...lines,
+      ...up.map((each, i) => circle(each, at(i, up), 40, `${moved(each)} +1`)),
+      circle(node, width / 2, 140, key(node.levels)),
+      ...down.map((each, i) => circle(each, at(i, down), 240, `${moved(each)} −1`)),
+    ),
+  );
 }
 
 // ---- sliders
 
 function arrange() {
   if (!place) return;
-  element("#sliders", HTMLElement).replaceChildren(...place.attributes.map((name, i) => make("label", {},
-    make("span", {}, name),
-    make("input", { type: "range", min: "0", max: String(place?.heights[i]), step: "1", "aria-label": `Level of ${name}` }),
-    make("output"))));
+  element("#sliders", HTMLElement).replaceChildren(
+    ...place.attributes.map((name, i) =>
+      make(
+        "label",
+        {},
+        make("span", {}, name),
+        make("input", {
+          type: "range",
+          min: "0",
+          max: String(place?.heights[i]),
+          step: "1",
+          "aria-label": `Level of ${name}`,
+        }),
+        make("output"),
+      ),
+    ),
+  );
   const sliders = [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("#sliders input"))];
   const chosen = () => sliders.map((slider) => Number(slider.value));
   /** @type {number[] | undefined} */
   let before;
   for (const slider of sliders) {
     // while it is dragged only the figures follow; the lattice is drawn when it is let go
-    slider.addEventListener("input", () => { before ??= place?.node.levels; look(chosen(), false); });
+    slider.addEventListener("input", () => {
+      before ??= place?.node.levels;
+      look(chosen(), false);
+    });
     slider.addEventListener("change", () => {
-      if (before && key(before) !== key(chosen())) { past.push(before); future.length = 0; }
+      if (before && key(before) !== key(chosen())) {
+        past.push(before);
+        future.length = 0;
+      }
       before = undefined;
       look(chosen(), true);
     });
@@ -165,11 +210,17 @@ function arrange() {
 }
 element("#step-back", HTMLButtonElement).addEventListener("click", () => {
   const levels = past.pop();
-  if (levels && place) { future.push(place.node.levels); look(levels, true); }
+  if (levels && place) {
+    future.push(place.node.levels);
+    look(levels, true);
+  }
 });
 element("#step-forward", HTMLButtonElement).addEventListener("click", () => {
   const levels = future.pop();
-  if (levels && place) { past.push(place.node.levels); look(levels, true); }
+  if (levels && place) {
+    past.push(place.node.levels);
+    look(levels, true);
+  }
 });
 element("#to-released", HTMLButtonElement).addEventListener("click", () => go(released));
 
@@ -191,19 +242,28 @@ element("#make", HTMLButtonElement).addEventListener("click", (event) => {
 /** @param {(Node & {id: string, name: string})[]} all */
 function list(all) {
   element("#none-kept", HTMLElement).hidden = all.length > 0;
-  element("#kept tbody", HTMLElement).replaceChildren(...all.map((each) => {
-    const open = make("button", { type: "button", class: "name" }, each.name);
-    open.addEventListener("click", () => go(each.levels));
-    const made = make("button", { type: "button", "aria-label": `Make the release ${each.name}` }, "Make");
-    made.addEventListener("click", () => busy(/** @type {any} */ (made), () => makeRelease(each.levels)));
-    const remove = make("button", { type: "button", class: "plain", "aria-label": `Remove ${each.name}` }, "Remove");
-    remove.addEventListener("click", () => busy(/** @type {any} */ (remove), async () =>
-      list(await call("DELETE", `/api/runs/${run}/kept/${each.id}`))));
-    return make("tr", each.keeps ? {} : { class: "rest" }, make("th", { scope: "row" }, open),
-      make("td", {}, key(each.levels)), make("td", { class: "n" }, lost(each.value)),
-      make("td", { class: "n" }, count(each.suppressed)),
-      make("td", { class: "n" }, each.classes ? percent(each.average_risk) : "–"), make("td", {}, made, remove));
-  }));
+  element("#kept tbody", HTMLElement).replaceChildren(
+    ...all.map((each) => {
+      const open = make("button", { type: "button", class: "name" }, each.name);
+      open.addEventListener("click", () => go(each.levels));
+      const made = make("button", { type: "button", "aria-label": `Make the release ${each.name}` }, "Make");
+      made.addEventListener("click", () => busy(/** @type {any} */ (made), () => makeRelease(each.levels)));
+      const remove = make("button", { type: "button", class: "plain", "aria-label": `Remove ${each.name}` }, "Remove");
+      remove.addEventListener("click", () =>
+        busy(/** @type {any} */ (remove), async () => list(await call("DELETE", `/api/runs/${run}/kept/${each.id}`))),
+      );
+      return make(
+        "tr",
+        each.keeps ? {} : { class: "rest" },
+        make("th", { scope: "row" }, open),
+        make("td", {}, key(each.levels)),
+        make("td", { class: "n" }, lost(each.value)),
+        make("td", { class: "n" }, count(each.suppressed)),
+        make("td", { class: "n" }, each.classes ? percent(each.average_risk) : "–"),
+        make("td", {}, made, remove),
+      );
+    }),
+  );
 }
 const keeping = element("#keeping", HTMLFormElement);
 keeping.addEventListener("submit", (event) => {
@@ -224,32 +284,46 @@ if (coarser) {
   const button = element("#make-coarser", HTMLButtonElement);
   /** @type {Map<number, any>} */
   const known = new Map();
-  const cells = (/** @type {any} */ found) => [count(found.k), percent(found.loss), count(found.left_out),
-    percent(found.average_risk), percent(found.highest_risk)];
+  const cells = (/** @type {any} */ found) => [
+    count(found.k),
+    percent(found.loss),
+    count(found.left_out),
+    percent(found.average_risk),
+    percent(found.highest_risk),
+  ];
   let latest = 0;
   slider.addEventListener("input", async () => {
     const [mine, step] = [++latest, Number(slider.value)];
     about.textContent = "A short search …";
     try {
-      const found = known.get(step) ?? await call("GET", `/api/runs/${run}/coarser/${step}`);
+      const found = known.get(step) ?? (await call("GET", `/api/runs/${run}/coarser/${step}`));
       known.set(step, found);
       if (mine !== latest) return;
       /** @type {HTMLOutputElement} */ (slider.nextElementSibling).value = `k = ${found.k}`;
       about.textContent = found.words;
       button.disabled = step === 0;
       const rows = [...known.entries()].filter(([, each]) => each.seconds).sort(([a], [b]) => a - b);
-      element("#coarser-list tbody", HTMLElement).replaceChildren(...rows.map(([number, each]) =>
-        make("tr", number === step ? { class: "best" } : {}, ...cells(each).map((text) => make("td", { class: "n" }, text)))));
+      element("#coarser-list tbody", HTMLElement).replaceChildren(
+        ...rows.map(([number, each]) =>
+          make(
+            "tr",
+            number === step ? { class: "best" } : {},
+            ...cells(each).map((text) => make("td", { class: "n" }, text)),
+          ),
+        ),
+      );
     } catch (error) {
       if (mine !== latest) return;
       about.textContent = "";
       show(error);
     }
   });
-  button.addEventListener("click", () => busy(button, async () => {
-    const made = await call("POST", `/api/runs/${run}/coarser/${slider.value}`);
-    location.assign(`/runs/${made.id}`);
-  }));
+  button.addEventListener("click", () =>
+    busy(button, async () => {
+      const made = await call("POST", `/api/runs/${run}/coarser/${slider.value}`);
+      location.assign(`/runs/${made.id}`);
+    }),
+  );
 }
 
 await look(released.length ? released : null, true);

@@ -25,15 +25,24 @@ function value(input) {
 }
 
 const parameters = (place) =>
-  Object.fromEntries([...place.querySelectorAll("[data-parameter]")].map((input) => [input.name, value(input)]).filter(([, v]) => v !== undefined));
+  Object.fromEntries(
+    [...place.querySelectorAll("[data-parameter]")]
+      .map((input) => [input.name, value(input)])
+      .filter(([, v]) => v !== undefined),
+  );
 
-/** Give the fields of a model or a method what an earlier run had there, and else what they begin with; no limit of effort was given where none is named. */
+/** Give the fields of a model or a method what an earlier run had there, and else what they begin with; no limit of
+ * effort was given where none is named. */
 function fill(place, given) {
   for (const input of place.querySelectorAll("[data-parameter]")) {
     const known = input.name in given;
     if (input.type === "checkbox") input.checked = known ? Boolean(given[input.name]) : input.defaultChecked;
-    else if (input.tagName === "SELECT") for (const option of input.options) option.selected = known ? [given[input.name] ?? ""].flat().map(String).includes(option.value) : option.defaultSelected;
-    else input.value = known ? given[input.name] ?? "" : input.name === "effort" ? "" : input.defaultValue;
+    else if (input.tagName === "SELECT")
+      for (const option of input.options)
+        option.selected = known
+          ? [given[input.name] ?? ""].flat().map(String).includes(option.value)
+          : option.defaultSelected;
+    else input.value = known ? (given[input.name] ?? "") : input.name === "effort" ? "" : input.defaultValue;
   }
 }
 
@@ -42,20 +51,30 @@ let places = [];
 
 function gather() {
   const promises = [];
-  const from = (place, promise) => { promises.push(promise); places.push(place); };
+  const from = (place, promise) => {
+    promises.push(promise);
+    places.push(place);
+  };
   places = [];
   const kept = JSON.parse(keeps().promises);
   for (const input of shorts) {
     const number = value(input);
     if (number === undefined) continue;
-    const { short } = input.dataset, model = kept[short], attribute = secretOf(input);
+    const { short } = input.dataset,
+      model = kept[short],
+      attribute = secretOf(input);
     const more = Object.fromEntries(needs(input)[model].map((name) => [name, value(own(name)) ?? 0]));
-    from(input.closest("[data-secret], .card"), { model, parameters: { ...(attribute && { attribute }), [short]: number, ...more } });
+    from(input.closest("[data-secret], .card"), {
+      model,
+      parameters: { ...(attribute && { attribute }), [short]: number, ...more },
+    });
   }
   for (const part of extra.children) from(part, { model: part.dataset.model, parameters: parameters(part) });
   const name = own("method").value;
   const method = { name, parameters: parameters(form.querySelector(`[data-method="${name}"]`)) };
-  const weights = Object.fromEntries([...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]));
+  const weights = Object.fromEntries(
+    [...form.querySelectorAll("[data-weight]")].map((input) => [input.dataset.weight, Number(input.value)]),
+  );
   const reason = own("reason")?.value ?? "";
   const payer = own("account").value ? { account: own("account").value } : { reason };
   const account = priv.value ? payer : {};
@@ -92,13 +111,18 @@ function restore(choice) {
   for (const { model, parameters: given } of choice.promises) {
     const input = shorts.find((each) => !each.value && model in needs(each) && secretOf(each) === given.attribute);
     const told = input && [input.dataset.short, "attribute", ...needs(input)[model]];
-    if (input === undefined || (input !== priv && !Object.keys(given).every((name) => told.includes(name)))) add(model, given);
-    else for (const name of told) if (name in given && name !== "attribute") (name === input.dataset.short ? input : own(name)).value = given[name];
+    if (input === undefined || (input !== priv && !Object.keys(given).every((name) => told.includes(name))))
+      add(model, given);
+    else
+      for (const name of told)
+        if (name in given && name !== "attribute")
+          (name === input.dataset.short ? input : own(name)).value = given[name];
   }
   own("method").value = choice.method.name;
   const place = form.querySelector(`[data-method="${choice.method.name}"]`);
   if (place) fill(place, choice.method.parameters);
-  for (const input of form.querySelectorAll("[data-weight]")) input.value = choice.weights?.[input.dataset.weight] ?? input.value;
+  for (const input of form.querySelectorAll("[data-weight]"))
+    input.value = choice.weights?.[input.dataset.weight] ?? input.value;
 }
 
 /** Show what is wrong under the field that it is about. */
@@ -107,10 +131,15 @@ function mark(fields) {
   for (const part of form.querySelectorAll(".field-problem")) part.remove();
   for (const [name, problems] of Object.entries(fields ?? {})) {
     const [kind, number] = name.split(".");
-    const place = kind === "method" ? form.querySelector(`[data-method="${own("method").value}"]`) : places[Number(number)];
+    const place =
+      kind === "method" ? form.querySelector(`[data-method="${own("method").value}"]`) : places[Number(number)];
     for (const { parameter, problem } of problems) {
       const input = parameter && place?.querySelector(`[name="${parameter}"]`);
-      const words = make("p", { class: "field-problem" }, ...ticked(input || !parameter ? problem : `\`${parameter}\` ${problem}`));
+      const words = make(
+        "p",
+        { class: "field-problem" },
+        ...ticked(input || !parameter ? problem : `\`${parameter}\` ${problem}`),
+      );
       if (input) {
         input.setAttribute("aria-invalid", "true");
         (input.closest("label") ?? input).after(words);
@@ -133,7 +162,8 @@ async function check() {
     if (mine !== asked) return;
     for (const name of ["shell", "python", "plan"]) document.querySelector(`#${name}`).textContent = "";
     mark(error.fields);
-    if (keeps().private === "yes" && !priv.value) show({ problems: [`fill in ${priv.name}: ${own("method").value} is for differential privacy`] }, place);
+    if (keeps().private === "yes" && !priv.value)
+      show({ problems: [`fill in ${priv.name}: ${own("method").value} is for differential privacy`] }, place);
     else if (error.fields) show({ problems: ["something above is not right yet"] }, place);
     else show(error, place);
   }
@@ -144,17 +174,25 @@ form.addEventListener("input", (event) => {
   const all = event.target.dataset.all;
   if (all) for (const input of shorts) if (input.dataset.short === all) input.value = event.target.value;
   if (event.target.name === "preset") preset(event.target);
-  else if ("short" in event.target.dataset || event.target.name === "suppression_limit") form.querySelector("[name=preset][value=own]").checked = true;
+  else if ("short" in event.target.dataset || event.target.name === "suppression_limit")
+    form.querySelector("[name=preset][value=own]").checked = true;
   const { default: usual, defaultPrivate } = own("method").dataset;
-  if (event.target === priv && (keeps().private === "yes") !== Boolean(priv.value)) own("method").value = priv.value ? defaultPrivate : usual;
+  if (event.target === priv && (keeps().private === "yes") !== Boolean(priv.value))
+    own("method").value = priv.value ? defaultPrivate : usual;
   arrange();
   document.querySelector("#cost").textContent = "";
   clearTimeout(timer);
   timer = setTimeout(check, 250);
 });
-document.querySelector("#add").addEventListener("click", () => { add(own("model").value); check(); });
+document.querySelector("#add").addEventListener("click", () => {
+  add(own("model").value);
+  check();
+});
 extra.addEventListener("click", (event) => {
-  if (event.target.classList.contains("remove")) { event.target.closest("[data-model]").remove(); check(); }
+  if (event.target.classList.contains("remove")) {
+    event.target.closest("[data-model]").remove();
+    check();
+  }
 });
 document.querySelector("#plan-file").addEventListener("change", async (event) => {
   clear();
@@ -169,7 +207,9 @@ document.querySelector("#plan-file").addEventListener("change", async (event) =>
 });
 document.querySelector("#estimate").addEventListener("click", (event) => {
   const cost = document.querySelector("#cost");
-  const stop = clock((seconds) => { cost.textContent = `Trying it out: ${seconds} s`; });
+  const stop = clock((seconds) => {
+    cost.textContent = `Trying it out: ${seconds} s`;
+  });
   cost.textContent = "Trying it out";
   busy(event.currentTarget, async () => {
     try {
@@ -188,7 +228,9 @@ document.querySelector("#open-account").addEventListener("click", (event) => {
   busy(event.currentTarget, async () => {
     const [epsilon, delta] = ["epsilon", "delta"].map((name) => document.querySelector(`#budget-${name}`).value.trim());
     const made = await call("POST", `/api/tables/${table}/accounts`, { epsilon, ...(delta && { delta }) });
-    own("account").append(make("option", { value: made.id, selected: "" }, `account of ${made.name}: ${made.left} left of ${made.budget}`));
+    own("account").append(
+      make("option", { value: made.id, selected: "" }, `account of ${made.name}: ${made.left} left of ${made.budget}`),
+    );
     own("account").value = made.id;
     check();
   });

@@ -15,10 +15,15 @@ let pages = new Map();
 let [total, sort, descending, asked, timer] = [null, null, false, 0, null];
 
 function address(page) {
-  const query = new URLSearchParams({ start: page * PAGE, limit: PAGE, descending });
+  const query = new URLSearchParams();
+  const asked = { start: page * PAGE, limit: PAGE, descending };
+  for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
   if (sort !== null) query.set("sort", sort);
   const contains = form.elements.contains.value;
-  if (contains) { query.set("column", form.elements.column.value); query.set("contains", contains); }
+  if (contains) {
+    query.set("column", form.elements.column.value);
+    query.set("contains", contains);
+  }
   return `/api/tables/${form.dataset.table}/records?${query}`;
 }
 
@@ -33,7 +38,11 @@ async function load(page) {
     if (pages.size > 40) pages.delete(pages.keys().next().value);
     draw();
   } catch (error) {
-    if (mine === asked) { pages.delete(page); body.setAttribute("aria-busy", "false"); show(error); }
+    if (mine === asked) {
+      pages.delete(page);
+      body.setAttribute("aria-busy", "false");
+      show(error);
+    }
   }
 }
 
@@ -43,7 +52,9 @@ function view() {
   const fit = Math.ceil(room / HIGH);
   const tall = Math.min(total * HIGH, TALLEST);
   const whole = total * HIGH <= TALLEST;
-  const first = whole ? Math.floor(grid.scrollTop / HIGH) : Math.round(Math.min(1, grid.scrollTop / (tall - room)) * (total - fit + 1));
+  const first = whole
+    ? Math.floor(grid.scrollTop / HIGH)
+    : Math.round(Math.min(1, grid.scrollTop / (tall - room)) * (total - fit + 1));
   return { first: Math.max(0, Math.min(first, total - 1)), fit, tall, whole };
 }
 
@@ -55,7 +66,9 @@ function gap(height) {
 
 function row(number) {
   const cells = pages.get(Math.floor(number / PAGE))?.[number % PAGE];
-  const parts = cells ? cells.map((cell) => make("td", cell === null ? { class: "missing" } : {}, cell ?? "missing")) : [make("td", { colspan: heads.length, class: "missing" }, "…")];
+  const parts = cells
+    ? cells.map((cell) => make("td", cell === null ? { class: "missing" } : {}, cell ?? "missing"))
+    : [make("td", { colspan: heads.length, class: "missing" }, "…")];
   return make("tr", { "aria-rowindex": number + 2 }, ...parts);
 }
 
@@ -70,12 +83,21 @@ function draw() {
   table.setAttribute("aria-rowcount", total + 1);
   // columns grow with what was seen in them, and never shrink under the pointer
   const widths = heads.map((head) => head.offsetWidth);
-  heads.forEach((head, i) => { head.style.minWidth = `${widths[i]}px`; });
+  heads.forEach((head, i) => {
+    head.style.minWidth = `${widths[i]}px`;
+  });
   const figures = [first + 1, Math.min(total, first + fit), total].map((each) => each.toLocaleString("en"));
-  document.querySelector("#count").textContent = total ? `${figures[0]} to ${figures[1]} of ${figures[2]} records` : "0 records";
+  document.querySelector("#count").textContent = total
+    ? `${figures[0]} to ${figures[1]} of ${figures[2]} records`
+    : "0 records";
   document.querySelector("#none").hidden = total > 0;
-  const missing = [...new Set([from, to - 1].map((each) => Math.floor(Math.max(0, each) / PAGE)))].filter((page) => !pages.has(page));
-  body.setAttribute("aria-busy", rows.some((each) => each.cells.length < heads.length));
+  const missing = [...new Set([from, to - 1].map((each) => Math.floor(Math.max(0, each) / PAGE)))].filter(
+    (page) => !pages.has(page),
+  );
+  body.setAttribute(
+    "aria-busy",
+    rows.some((each) => each.cells.length < heads.length),
+  );
   clearTimeout(timer);
   if (total && missing.length) timer = setTimeout(() => missing.forEach(load), 60);
 }
@@ -92,19 +114,25 @@ let drawing = false;
 grid.addEventListener("scroll", () => {
   if (drawing) return;
   drawing = true;
-  requestAnimationFrame(() => { drawing = false; draw(); });
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+  });
 });
 new ResizeObserver(draw).observe(grid);
 form.elements.start.addEventListener("change", (event) => {
   const number = Math.max(0, Math.min(Number(event.target.value) - 1, total - 1));
   const { tall, whole, fit } = view();
-  grid.scrollTop = whole ? number * HIGH : (number / Math.max(1, total - fit + 1)) * (tall - (grid.clientHeight - table.tHead.offsetHeight));
+  grid.scrollTop = whole
+    ? number * HIGH
+    : (number / Math.max(1, total - fit + 1)) * (tall - (grid.clientHeight - table.tHead.offsetHeight));
 });
 let typing;
-for (const name of ["contains", "column"]) form.elements[name].addEventListener("input", () => {
-  clearTimeout(typing);
-  typing = setTimeout(begin, 250);
-});
+for (const name of ["contains", "column"])
+  form.elements[name].addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(begin, 250);
+  });
 form.addEventListener("submit", (event) => event.preventDefault());
 table.tHead.addEventListener("click", (event) => {
   const button = event.target.closest("[data-sort]");

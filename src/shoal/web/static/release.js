@@ -9,11 +9,13 @@ function reveal() {
 }
 
 const verified = element("[data-verify-now]", HTMLElement);
-call("GET", verified.dataset.verifyNow ?? "").then((found) => {
-  verified.className = found.passed ? "good" : "bad";
-  verified.textContent = found.passed ? `${found.verdict} (checked just now)` : "NOT verified: see below.";
-  if (!found.passed) showVerification(found);
-}).catch((error) => show(error));
+call("GET", verified.dataset.verifyNow ?? "")
+  .then((found) => {
+    verified.className = found.passed ? "good" : "bad";
+    verified.textContent = found.passed ? `${found.verdict} (checked just now)` : "NOT verified: see below.";
+    if (!found.passed) showVerification(found);
+  })
+  .catch((error) => show(error));
 
 const { run } = element("#download", HTMLElement).dataset;
 

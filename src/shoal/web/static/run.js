@@ -35,14 +35,19 @@ if (place) {
       show(error);
     }
   };
-  document.querySelector("#cancel").addEventListener("click", (event) =>
-    busy(event.currentTarget, () => call("POST", `/api/runs/${place.dataset.run}/cancel`)));
+  document
+    .querySelector("#cancel")
+    .addEventListener("click", (event) =>
+      busy(event.currentTarget, () => call("POST", `/api/runs/${place.dataset.run}/cancel`)),
+    );
 }
 
 for (const button of document.querySelectorAll("[data-way]")) {
   const { run } = button.closest("[data-run]").dataset;
-  button.addEventListener("click", () => busy(button, async () => {
-    const next = await call("POST", `/api/runs/${run}/ways`, { way: button.dataset.way });
-    location.assign(`/runs/${next.id}`);
-  }));
+  button.addEventListener("click", () =>
+    busy(button, async () => {
+      const next = await call("POST", `/api/runs/${run}/ways`, { way: button.dataset.way });
+      location.assign(`/runs/${next.id}`);
+    }),
+  );
 }

@@ -19,7 +19,12 @@ function entry(list, wanted) {
   for (let at = 0; at + 46 <= list.byteLength && list.getUint32(at, true) === 0x02014b50;) {
     const [length, extra, comment] = [28, 30, 32].map((offset) => list.getUint16(at + offset, true));
     const name = new TextDecoder().decode(new Uint8Array(list.buffer, at + 46, length));
-    if (name === wanted) return { packed: list.getUint16(at + 10, true) === 8, size: list.getUint32(at + 20, true), start: list.getUint32(at + 42, true) };
+    if (name === wanted)
+      return {
+        packed: list.getUint16(at + 10, true) === 8,
+        size: list.getUint32(at + 20, true),
+        start: list.getUint32(at + 42, true),
+      };
     at += 46 + length + extra + comment;
   }
   return null;

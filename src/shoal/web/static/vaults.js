@@ -5,8 +5,10 @@ import { busy, call, make } from "./app.js";
 const field = (form, name) => /** @type {any} */ (form.elements.namedItem(name));
 /** @param {HTMLFormElement} form @param {string} name */
 const text = (form, name) => field(form, name).value.trim();
-const budget = (/** @type {HTMLFormElement} */ form) =>
-  ({ epsilon: text(form, "epsilon"), delta: text(form, "delta") || "0" });
+const budget = (/** @type {HTMLFormElement} */ form) => ({
+  epsilon: text(form, "epsilon"),
+  delta: text(form, "delta") || "0",
+});
 
 /** Do something when a form that the page may have is sent.
  * @param {string} selector
@@ -36,8 +38,10 @@ when("#new-vault", async (form) => {
 const making = document.querySelector("#new-vault");
 if (making) {
   const account = field(making, "account");
-  const own = () => [...account.options].find((option) =>
-    JSON.parse(option.dataset.tables ?? "[]").includes(field(making, "table").value));
+  const own = () =>
+    [...account.options].find((option) =>
+      JSON.parse(option.dataset.tables ?? "[]").includes(field(making, "table").value),
+    );
   const arrange = () => {
     const separate = account.value === "";
     const reason = /** @type {HTMLElement} */ (making.querySelector("[data-reason]"));
@@ -47,7 +51,10 @@ if (making) {
     }
   };
   // the account of the table pays, unless somebody chooses otherwise
-  const choose = () => { account.value = own()?.value ?? ""; arrange(); };
+  const choose = () => {
+    account.value = own()?.value ?? "";
+    arrange();
+  };
   field(making, "table").addEventListener("change", choose);
   account.addEventListener("change", arrange);
   choose();
@@ -85,8 +92,10 @@ when("#admit", async (form) => {
   form.hidden = true; // the next token would take the place of this one
 });
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-dismiss]"))) {
-  button.addEventListener("click", () => busy(button, async () => {
-    await call("POST", `/api/vaults/${vault}/dismissals`, { name: button.dataset.dismiss });
-    location.reload();
-  }));
+  button.addEventListener("click", () =>
+    busy(button, async () => {
+      await call("POST", `/api/vaults/${vault}/dismissals`, { name: button.dataset.dismiss });
+      location.reload();
+    }),
+  );
 }
