@@ -16,6 +16,7 @@ from shoal.web.api import (
     runs,
     schema,
     tables,
+    thresholds,
     vaults,
 )
 
@@ -42,6 +43,7 @@ for name, area in {
     "compare": compare.router,
     "projects": projects.router,
     "datasets": datasets.router,
+    "thresholds": thresholds.router,
     "vaults": vaults.router,
     "accounts": vaults.accounts,
 }.items():

@@ -203,6 +203,34 @@ class DatasetAnswer(_Answer):
     release: dict[str, Any] | None = Field(description="what was promised, and what it cost")
 
 
+class SizesAnswer(_Answer):
+    """How many classes there are of each size."""
+
+    sizes: list[list[int]] = Field(description="pairs of a size and the number of classes of it, in ascending order")
+
+
+class PopulationAnswer(_Answer):
+    """Estimates of how many people are unique in a population."""
+
+    population: int
+    chosen: str = Field(description="the model that Dankar's rule takes")
+    share: float = Field(description="of all people who are unique, by that model")
+    people: float
+    pitman: float | None
+    zayatz: float
+    snb: float | None
+    reidentifications: float
+
+
+class FindingAnswer(_Answer):
+    """What a released column holds of the 18 identifiers of HIPAA."""
+
+    column: str
+    letters: str
+    verdict: str
+    words: str
+
+
 class NodeAnswer(_Answer):
     """A combination of levels and what its release would be like."""
 

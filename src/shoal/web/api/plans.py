@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import InputError, ParameterError
+from shoal.errors import InputError, ParameterError, ParameterProblem
 from shoal.exact import Described, describe_parameters
 from shoal.web._commands import chosen, repeated
 from shoal.web._context import Context, Here
@@ -117,6 +117,7 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
             if wanted.name is None
             else methods.from_parameters(wanted.name, wanted.parameters)
         )
+    _note_impossible(here, table, promises, problems)
     if problems or method is None:
         raise WrongFields(problems)
     if choice.weights:
@@ -131,6 +132,26 @@ def make_plan(here: Context, table: str, choice: PlanChoice) -> Plan:
         measures=tuple(choice.measures),
         accepted=tuple(choice.accepted),
     )
+
+
+def _note_impossible(here: Context, table: str, promises: Sequence[Any], problems: dict[str, list[str]]) -> None:
+    """Note promises that nothing can keep: more people than there are, more values than a column has."""
+    if any(place.startswith("promises.") for place in problems):
+        return  # those that could not be read have no place among the others
+    about, schema = here.store.tables.about(table), here.schema(table)
+    distinct = {each["name"]: int(each["distinct"]) + (int(each["missing"]) > 0) for each in about["columns"]}
+    people = distinct[schema.person] if schema.person in distinct else int(about["records"])
+    whose = "records" if schema.person is None else "persons"
+    for place, promise in enumerate(promises):
+        given = promise.parameters()
+        most = {"k": (people, f"the table has no more {whose}")}
+        column = str(given.get("attribute"))
+        if column in distinct:
+            most |= dict.fromkeys(("l", "p"), (distinct[column], f"`{column}` has no more different values"))
+        for name, (limit, why) in most.items():
+            if isinstance(given.get(name), int | float | str) and float(given[name]) > limit:
+                said = ParameterProblem.of(type(promise).__name__, name, f"at most {limit:,}: {why}", str(given[name]))
+                problems.setdefault(f"promises.{place}", []).append(said)
 
 
 class WrongFields(ParameterError):
