@@ -80,3 +80,22 @@ def test_a_column_that_is_not_there_is_refused(browser: Browser, table: str, col
     body = {"version": saved(browser, table)["version"], "columns": columns}
     assert browser.patch(f"/api/tables/{table}/schema", json=body).status_code in (404, 422)
     assert [each["role"] for each in saved(browser, table)["columns"]] == [each["role"] for each in COLUMNS]
+
+
+def test_changes_of_columns_are_undone_and_done_again(browser: Browser) -> None:
+    table = browser.open()
+    address = f"/api/tables/{table}/schema"
+    roles = [each["role"] for each in browser.get(address).json()["columns"]]
+    before = browser.get(f"{address}/history").json()["past"]
+    version = saved(browser, table)["version"]
+    assert change(browser, table, version, {3: {"role": "insensitive"}}).status_code == 200
+    assert browser.get(address).json()["columns"][3]["role"] == "insensitive"
+    assert browser.get(f"{address}/history").json() == {"past": before + 1, "future": 0}
+    assert browser.post(f"{address}/undo").status_code == 200
+    assert [each["role"] for each in browser.get(address).json()["columns"]] == roles
+    assert browser.post(f"{address}/redo").status_code == 200
+    assert browser.get(address).json()["columns"][3]["role"] == "insensitive"
+    assert browser.post(f"{address}/redo").status_code == 422
+    while browser.post(f"{address}/undo").status_code == 200:
+        pass
+    assert browser.get(address).json()["guessed"], "the first state is the draft"

@@ -26,7 +26,17 @@ from shoal.schema import Schema
 from shoal.tables._duckdb import DuckDBEngine
 from shoal.tables._engine import compute
 from shoal.tables._table import Table, load_schema
-from shoal.tables.formats import FORMATS, Format, Options, existing, files, open_csv, unreadable
+from shoal.tables.formats import (
+    FORMATS,
+    DuckDBFile,
+    Format,
+    Options,
+    Postgres,
+    existing,
+    files,
+    open_csv,
+    unreadable,
+)
 from shoal.writing import Scratch, is_usable_name
 
 #: of all files of an address
@@ -176,6 +186,15 @@ def readable(*, uploaded: bool = False) -> str:
     listed = ", ".join(each.endings_text for each in files() if each.endings and (each.uploaded or not uploaded))
     first, _, last = listed.rpartition(", ")
     return f"{first} and {last}"
+
+
+def list_tables(source: str | Path) -> list[str]:
+    """Return the names of the tables of a DuckDB file or a PostgreSQL database."""
+    if FORMATS[Postgres.name].takes(source):
+        return Postgres().list_tables(str(source))
+    if not FORMATS[DuckDBFile.name].takes(source):
+        raise DataError("this is neither a DuckDB file nor the address of a PostgreSQL database.")
+    return DuckDBFile().list_tables(Path(source))
 
 
 def uploadable() -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from shoal.report import (
 from shoal.schema import DATE_FORMATS, RULES
 from shoal.tables import uploadable
 from shoal.web._context import Context, Here
+from shoal.web._convert import CONVERTED
 from shoal.web._jobs import WAYS
 from shoal.web._linked import LINKED
 from shoal.web._store import read_json
@@ -60,7 +61,7 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 @router.get("/")
 def home(here: Here) -> HTMLResponse:
     """Show all tables and the newest runs."""
-    endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in uploadable())
+    endings = dict.fromkeys(f".{each.rpartition('.')[2]}" for each in (*uploadable(), *CONVERTED))
     known = list(here.store.tables.all())
     shown: dict[str, Any] = {"endings": ",".join(endings), "date_formats": DATE_FORMATS}
     shown["datasets"] = list(here.store.datasets.all())

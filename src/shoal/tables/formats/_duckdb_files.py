@@ -25,6 +25,22 @@ class DuckDBFile(FileFormat):
     uploaded: ClassVar[bool] = False
     writable: ClassVar[bool] = False
 
+    def list_tables(self, path: Path) -> list[str]:
+        """Return the stored tables of a file: views may read what lies elsewhere."""
+        import duckdb
+
+        engine = DuckDBEngine()  # its connection lives as long as it does
+        connection = engine.connection
+        try:
+            connection.execute(f"ATTACH {literal(str(path))} AS source (READ_ONLY)")
+        except duckdb.Error:
+            raise DataError(f"{path.name} cannot be opened as a DuckDB file.") from None
+        with quiet(path.name):
+            found = connection.execute(
+                "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY ALL"
+            ).fetchall()
+        return [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
+
     def open(self, path: Path, options: Options) -> Table:
         import duckdb
 

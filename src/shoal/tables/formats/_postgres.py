@@ -41,6 +41,12 @@ _FOUND = """
     SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)
 """
+_READABLE = """
+    SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) FROM information_schema.tables
+    WHERE table_schema NOT IN ('pg_catalog', 'information_schema') AND has_table_privilege(
+        (quote_ident(table_schema) || '.' || quote_ident(table_name))::text, 'SELECT')
+    ORDER BY 1
+"""
 #: one snapshot for all that is asked, and texts in one encoding and style whatever the database has
 _SESSION = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -153,6 +159,12 @@ class Postgres(Format):
         expression = expression.mutate(*name_values(numbers))
         where = Source(kind=self.name, name=options.table, details=(("database", _database(source)),))
         return Table(expression=expression, engine=engine, source=where, notes=notes)
+
+    def list_tables(self, address: str) -> list[str]:
+        """Return the tables and views of a database that this user may read, schema first."""
+        with _connect(address, DataError) as connection, connection.cursor() as cursor:
+            cursor.execute(_READABLE)
+            return [str(name) for (name,) in cursor.fetchall()]
 
     def write(self, table: Table, destination: str | Path, *, name: str | None, overwrite: bool) -> None:
         if name is None:

@@ -51,7 +51,8 @@ def export(
     if ending not in FORMATS:
         raise ParameterError(f"the format must be one of {', '.join(FORMATS)}")
     folder, about = _release(here, run), here.store.runs.about(run)
-    source = here.store.tables.path(about["table"]) / about["file"]
+    home = here.store.tables.path(about["table"])
+    source = home / here.store.tables.about(about["table"]).get("original", about["file"])
     like = source if ending in _LABELLED and source.suffix.lower() in (".sav", ".dta") else None
     with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
         file = Path(place) / f"released.{ending}"
@@ -63,7 +64,8 @@ def export(
 
 def came_as(here: Context, about: dict[str, Any]) -> str | None:
     """Return the ending of the format that a table came in, where releases can be written in it."""
-    ending = str(about["file"]).removesuffix(".gz").rpartition(".")[2]
+    table = here.store.tables.about(about["table"])
+    ending = str(table.get("original", about["file"])).removesuffix(".gz").rpartition(".")[2]
     return ending if ending in FORMATS else None
 
 

@@ -8,7 +8,7 @@ import tempfile
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Query, Request
@@ -16,8 +16,9 @@ from fastapi.responses import PlainTextResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import HierarchyError, SchemaError
+from shoal.errors import HierarchyError, ParameterError, SchemaError
 from shoal.web._context import SCHEMA, Context, Here, receive
+from shoal.web._store import read_json, write_json
 from shoal.web._words import rule_words
 from shoal.web.api.answers import RequestBody, SavedSchemaAnswer, SchemaAnswer
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD, received
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from shoal.schema import Attribute
 
 router = APIRouter()
+
+#: states of a schema that can be undone
+_HISTORY, _STATES = "history.json", 50
 
 _SHOWN = 60
 #: what one column may say of itself: entries of its lists, characters of a text, size of a number
@@ -310,9 +314,51 @@ def _save(here: Context, table: str, schema: Schema) -> None:
     from shoal import schema as schemas
 
     path = here.store.tables.path(table) / SCHEMA
+    before = path.read_text(encoding="utf-8") if path.is_file() else None
     partial = path.with_suffix(".partial")
     schemas.save(schema, partial)
+    changed = before is not None and before != partial.read_text(encoding="utf-8")
     partial.replace(path)
+    if changed:
+        past = _history(here, table)["past"]
+        _note_history(here, table, [*past, before], [])
+
+
+def _history(here: Context, table: str) -> dict[str, list[str]]:
+    """Return the earlier states of a schema, and those that were undone, each the newest last."""
+    found = read_json(here.store.tables.path(table) / _HISTORY) or {}
+    return {name: list(found.get(name, [])) for name in ("past", "future")}
+
+
+def _note_history(here: Context, table: str, past: list[Any], future: list[Any]) -> None:
+    write_json(here.store.tables.path(table) / _HISTORY, {"past": past[-_STATES:], "future": future[-_STATES:]})
+
+
+@router.get("/tables/{table}/schema/history")
+def history(here: Here, table: str) -> dict[str, int]:
+    """Return how many changes of the columns can be undone, and done again."""
+    return {name: len(states) for name, states in _history(here, table).items()}
+
+
+@router.post("/tables/{table}/schema/{step}", response_model=SavedSchemaAnswer)
+def step_back(here: Here, table: str, step: Literal["undo", "redo"]) -> dict[str, Any]:
+    """Undo the last change of roles and hierarchies, or do it again."""
+    from shoal import schema as schemas
+
+    path = here.store.tables.path(table) / SCHEMA
+    with here.saving:
+        found = _history(here, table)
+        source, target = ("past", "future") if step == "undo" else ("future", "past")
+        if not found[source]:
+            raise ParameterError("there is nothing to undo" if step == "undo" else "there is nothing to do again")
+        text = found[source].pop()
+        found[target].append(path.read_text(encoding="utf-8"))
+        restored = schemas.loads(text, path.parent)  # hierarchy files that it names are still there
+        partial = path.with_suffix(".partial")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+        _note_history(here, table, found["past"], found["future"])
+    return {"guessed": restored.guessed, "version": here.version(table)}
 
 
 def _check_hierarchy(path: Any, delimiter: str) -> None:

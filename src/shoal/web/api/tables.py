@@ -8,26 +8,30 @@ import gzip
 import io
 import shutil
 import struct
+import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from shoal.errors import DataError, InputError
+from shoal.errors import DataError, InputError, ParameterError
 from shoal.schema import date_pattern
 from shoal.tables import Table, readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
+from shoal.web._convert import CONVERTED, convert, list_tables
 from shoal.web._store import now, read_json, write_json
-from shoal.web.api.answers import RecordsAnswer, TableAnswer, ValuesAnswer
+from shoal.web.api.answers import RecordsAnswer, RequestBody, TableAnswer, ValuesAnswer
 from shoal.writing import digest
 
 router = APIRouter()
 
 UPLOAD = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
-_CELL, _RISK = 200, "risk.json"
+_CELL, _RISK, _PARQUET = 200, "risk.json", "source.parquet"
 #: distinct values up to which numbers are put into bins, bars of a small picture, values that are named
 _COUNTED, _BARS, _TOP = 300_000, 24, 6
 #: what the app takes on; more is for the command line, which shows no pages
@@ -77,9 +81,13 @@ async def upload(
     given: dict[str, str | bool] = {key: value for key, value in reading.items() if value}
     given |= {"skip_bad_rows": True} if skip_bad_rows else {}
     # the ending is kept, so that the file is read as what it is; the rest of a client's name is only shown
-    ending = next((each for each in sorted(uploadable(), key=len, reverse=True) if name.lower().endswith(each)), None)
+    known = sorted((*uploadable(), *CONVERTED), key=len, reverse=True)
+    ending = next((each for each in known if name.lower().endswith(each)), None)
     if ending is None:
-        raise DataError("files of this format are not supported.", hint=f"Shoal reads {readable(uploaded=True)} files")
+        raise DataError(
+            "files of this format are not supported.",
+            hint=f"Shoal reads {readable(uploaded=True)}, {', '.join(CONVERTED)} files",
+        )
     if dates and date_pattern(dates) is None:
         raise DataError("how days are written must be made of dd, mm and yyyy, as in `dd.mm.yyyy`")
     identity = here.store.tables.new()
@@ -87,10 +95,88 @@ async def upload(
     try:
         size = await receive(request, folder / f"source{ending}")
         source = {"file": f"source{ending}", "name": _shown(name), "bytes": size, "reading": given}
+        if ending in CONVERTED:
+            source = await run_in_threadpool(_converted, folder, source, None)
         return await run_in_threadpool(_draft, here, identity, source, tuple(missing), dates or None)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _converted(folder: Path, source: dict[str, Any], table: str | None) -> dict[str, Any]:
+    """Write a file as Parquet in another process; the original stays beside it, for its codes and labels."""
+    original = source["file"]
+    notes = convert(folder / original, folder / _PARQUET, table=table, name=source["name"])
+    return source | {"file": _PARQUET, "original": original, "reading": {}, "notes": notes}
+
+
+class DatabaseTable(RequestBody):
+    """A table of a PostgreSQL database."""
+
+    address: str = Field(
+        min_length=1, max_length=2000, description="postgresql://user:password@host/database; not kept"
+    )
+    table: str = Field(default="", max_length=300, description="empty: list the tables")
+
+
+@router.post("/databases/tables", response_model=list[str])
+def tables_of_database(given: DatabaseTable) -> list[str]:
+    """List the tables of a database."""
+    return list_tables(_address(given.address), name="the database")
+
+
+@router.post("/databases", status_code=201, response_model=TableAnswer)
+def open_database(here: Here, given: DatabaseTable) -> dict[str, Any]:
+    """Copy a table of a database, profile its columns and draft a schema."""
+    address = _address(given.address)
+    if not given.table:
+        raise ParameterError("choose a table")
+    return _from_elsewhere(here, address, given.table, given.table)
+
+
+@router.post("/databases/file/tables", response_model=list[str], openapi_extra=UPLOAD)
+async def tables_of_file(request: Request, here: Here) -> list[str]:
+    """List the stored tables of a DuckDB file, which is not kept."""
+    with _received_database(here) as path:
+        await receive(request, path)
+        return await run_in_threadpool(list_tables, path, name="the file")
+
+
+@router.post("/databases/file", status_code=201, response_model=TableAnswer, openapi_extra=UPLOAD)
+async def open_database_file(
+    request: Request, here: Here, table: Annotated[str, Query(min_length=1, max_length=300)]
+) -> dict[str, Any]:
+    """Copy a stored table of a DuckDB file, profile its columns and draft a schema; the file is not kept."""
+    with _received_database(here) as path:
+        await receive(request, path)
+        if table not in await run_in_threadpool(list_tables, path, name="the file"):
+            raise DataError("the file has no such stored table")
+        return await run_in_threadpool(_from_elsewhere, here, path, table, table)
+
+
+@contextlib.contextmanager
+def _received_database(here: Context) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
+        yield Path(place) / "source.duckdb"
+
+
+def _from_elsewhere(here: Context, source: Path | str, table: str, name: str) -> dict[str, Any]:
+    identity = here.store.tables.new()
+    folder = here.store.tables.path(identity)
+    try:
+        notes = convert(source, folder / _PARQUET, table=table, name="the database")
+        size = (folder / _PARQUET).stat().st_size
+        about = {"file": _PARQUET, "name": _shown(name), "bytes": size, "reading": {}, "notes": notes}
+        return _draft(here, identity, about)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _address(text: str) -> str:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ParameterError("the address of a database begins with postgresql://")
+    return text
 
 
 @router.post("/tables/example", status_code=201, response_model=TableAnswer)
@@ -287,7 +373,7 @@ def _draft(
             profiles = tables.profile(table, date_format=dates)
             drafted = tables.draft_profiled(table, profiles)
             read_as = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
-            notes = [each.replace(file, source["name"]) for each in table.notes]
+            notes = [*source.get("notes", ()), *(each.replace(file, source["name"]) for each in table.notes)]
     except DataError as error:
         here.opened.forget(folder)
         # the file has a name of ours here, which would tell the user nothing

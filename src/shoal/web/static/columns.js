@@ -573,3 +573,25 @@ document.querySelector("#schema-file").addEventListener("change", async (event) 
   }
 });
 tell();
+
+// ---- undo and redo: earlier states of all columns are kept by the app
+
+/** Show whether a change can be undone or done again. */
+async function showHistory() {
+  const found = await call("GET", `/api/tables/${table}/schema/history`).catch(() => ({ past: 0, future: 0 }));
+  document.querySelector("#undo").disabled = !found.past;
+  document.querySelector("#redo").disabled = !found.future;
+}
+for (const step of ["undo", "redo"]) {
+  const button = document.querySelector(`#${step}`);
+  button.addEventListener("click", () =>
+    busy(button, async () => {
+      await queue;
+      await call("POST", `/api/tables/${table}/schema/${step}`);
+      windows.postMessage("changed");
+      location.reload();
+    }),
+  );
+}
+new MutationObserver(showHistory).observe(document.querySelector("#state"), { childList: true, characterData: true });
+showHistory();

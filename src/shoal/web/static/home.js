@@ -110,3 +110,41 @@ several.addEventListener("submit", (event) => {
     location.assign(`/datasets/${made.id}`);
   });
 });
+
+// ---- databases: list the tables, then copy the chosen one
+
+const database = document.querySelector("#database");
+const databaseField = (name) => database.elements.namedItem(name);
+const choice = databaseField("table");
+function forget() {
+  choice.replaceChildren();
+  choice.parentElement.hidden = true;
+  database.querySelector("[type=submit]").textContent = "List its tables";
+}
+for (const name of ["address", "file"]) databaseField(name).addEventListener("input", forget);
+database.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const button = database.querySelector("[type=submit]");
+  busy(button, async () => {
+    const [address, file, table] = [
+      databaseField("address").value.trim(),
+      databaseField("file").files[0],
+      choice.value,
+    ];
+    if (!address && !file) throw { problems: ["give the address of a database, or choose a DuckDB file"], hint: null };
+    if (table) {
+      const opened = file
+        ? await call("POST", `/api/databases/file?table=${encodeURIComponent(table)}`, file)
+        : await call("POST", "/api/databases", { address, table });
+      location.assign(`/tables/${opened.id}`);
+      return;
+    }
+    const found = file
+      ? await call("POST", "/api/databases/file/tables", file)
+      : await call("POST", "/api/databases/tables", { address });
+    if (!found.length) throw { problems: ["there is no table that can be read"], hint: null };
+    choice.replaceChildren(...found.map((name) => make("option", { value: name }, name)));
+    choice.parentElement.hidden = false;
+    button.textContent = "Open the table";
+  });
+});

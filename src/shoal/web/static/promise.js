@@ -245,3 +245,33 @@ form.addEventListener("submit", (event) => {
 restore(JSON.parse(document.querySelector("#chosen").textContent));
 arrange();
 check();
+
+// ---- undo and redo: what was asked for before each change
+
+const states = [JSON.stringify(gather())];
+let state = 0;
+function showState() {
+  document.querySelector("#undo").disabled = state === 0;
+  document.querySelector("#redo").disabled = state === states.length - 1;
+}
+function noteState() {
+  const now = JSON.stringify(gather());
+  if (now === states[state]) return;
+  states.splice(state + 1, states.length, now);
+  state += 1;
+  showState();
+}
+form.addEventListener("change", noteState);
+for (const [id, step] of /** @type {[string, number][]} */ ([
+  ["#undo", -1],
+  ["#redo", 1],
+])) {
+  document.querySelector(id).addEventListener("click", () => {
+    noteState();
+    state = Math.min(Math.max(state + step, 0), states.length - 1);
+    restore(JSON.parse(states[state]));
+    arrange();
+    check();
+    showState();
+  });
+}
