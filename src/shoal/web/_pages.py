@@ -201,7 +201,7 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         files=releases.files(here, run),
         formats=handover.FORMATS,
         came_as=handover.came_as(here, about),
-        linked=(here.store.runs.path(run) / LINKED).is_file(),
+        linked=_linked_names(here, run),
         keys=handover.every_key(here),
         levels="pick" if explore.has_one_level(about) else "search" if explore.has_levels(about) else "",
         synthetic=releases.capabilities(about).shared_columns,
@@ -214,6 +214,11 @@ def one_run(here: Here, run: str) -> HTMLResponse:
 def records_of(here: Here, run: str, ending: Literal["csv", "xlsx", "sav", "dta", "xpt", "parquet"]) -> Response:
     """Return records for programs that read no labels, with the text that says what they are; drawn anew each time."""
     return releases.records(here, run, ending)
+
+
+def _linked_names(here: Context, run: str) -> list[str]:
+    """Return the columns of which every record is linked; none where the method does not say what became of which."""
+    return linked.linked(here, run).names if (here.store.runs.path(run) / LINKED).is_file() else []
 
 
 @router.get("/runs/{run}/table")

@@ -1,5 +1,5 @@
 // A result: check it, hand it over in any format, sign it; open the part that the address names.
-import { busy, call, clear, element, show, showVerification } from "./app.js";
+import { busy, call, clear, element, make, show, showVerification } from "./app.js";
 
 function reveal() {
   const target = location.hash && document.querySelector(location.hash);
@@ -75,5 +75,49 @@ making.addEventListener("submit", (event) => {
     location.reload();
   });
 });
+// ---- distributions: bars that are picked lead to their records
+
+const linked = document.querySelector("#distributions[data-linked]");
+/** The labels of the bars of a figure, in their order; its table has them in full.
+ * @param {HTMLElement} figure
+ */
+const labels = (figure) => [...figure.querySelector("table").tBodies[0].rows].map((row) => row.cells[0].textContent);
+for (const figure of linked?.querySelectorAll("figure") ?? []) {
+  const names = JSON.parse(linked.dataset.linked);
+  const column = names.indexOf(figure.querySelector("h3").textContent);
+  const marks = [...figure.querySelector("svg").querySelectorAll("g.mark")];
+  // bins of numbers, and what stands for many values, are no values that records have
+  if (column < 0 || !marks.every((mark) => mark.querySelector("text.label"))) continue;
+  const link = make("a", { class: "button", hidden: "" });
+  figure.append(link);
+  figure.querySelector("svg").setAttribute("role", "group");
+  const tell = () => {
+    const values = labels(figure).filter((_, i) => marks[i]?.classList.contains("picked"));
+    const query = new URLSearchParams([
+      ["column", String(column)],
+      ["side", "after"],
+    ]);
+    for (const value of values) query.append("equal", value);
+    link.setAttribute("href", `/runs/${run}/table?${query}`);
+    link.textContent = `Show the records with ${values.join(", ")}`;
+    link.hidden = !values.length;
+  };
+  for (const [i, mark] of marks.entries()) {
+    if (mark.querySelector("text.label").classList.contains("aside")) continue;
+    mark.setAttribute("tabindex", "0");
+    mark.setAttribute("role", "button");
+    mark.setAttribute("aria-label", `Pick ${labels(figure)[i]}`);
+    const pick = () => {
+      mark.setAttribute("aria-pressed", String(mark.classList.toggle("picked")));
+      tell();
+    };
+    mark.addEventListener("click", pick);
+    mark.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      pick();
+    });
+  }
+}
 window.addEventListener("hashchange", reveal);
 reveal();
