@@ -143,3 +143,45 @@ def test_projects_that_are_packed_in_other_ways_are_refused(packing: int) -> Non
         archive.writestr("schema.toml", "shoal = 1\n")
     with pytest.raises(DataError, match="not a saved project"):
         projects.unpacked(packed.getvalue())
+
+
+def arx(criterion: str = "3-anonymity") -> bytes:
+    """Return an invented project of ARX for the columns ssn, age, town and illness."""
+    roles = {"ssn": "IDENTIFYING", "age": "QUASI_IDENTIFYING", "town": "INSENSITIVE", "illness": "SENSITIVE"}
+    entries = "".join(
+        f"<assigment><name>{name}</name><type>{role}_ATTRIBUTE</type>"
+        f"<datatype>{'Integer' if name == 'age' else 'String'}</datatype>"
+        + ("<ref>hierarchies/age.csv</ref><min>All</min><max>All</max>" if name == "age" else "")
+        + "</assigment>"
+        for name, role in roles.items()
+    )
+    config = (
+        "<config><suppressTuplesInNonAnonymousOutput>true</suppressTuplesInNonAnonymousOutput>"
+        "<practicalMonotonicity>false</practicalMonotonicity><relativeMaxOutliers>0.25</relativeMaxOutliers>"
+        f"<metric>Loss (0.5)</metric><criteria><criterion>{criterion}</criterion></criteria></config>"
+    )
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("metadata.xml", "<metadata><version>3.9.1</version><vocabulary>2.0</vocabulary></metadata>")
+        file.writestr("project.xml", "<project><name>A study</name><separator>,</separator></project>")
+        file.writestr("input/config.xml", config)
+        file.writestr("input/definition.xml", f"<definition>{entries}</definition>")
+        ages = "".join(f"{age},{age // 10}0s,*\n" for age in range(20, 60))
+        file.writestr("input/hierarchies/age.csv", ages)
+    return archive.getvalue()
+
+
+def test_an_arx_project_brings_roles_hierarchies_and_the_promise(browser: Browser) -> None:
+    table = browser.draft()
+    taken = browser.put(f"/api/tables/{table}/arx", content=arx(), headers=OCTETS)
+    assert taken.status_code == 200, taken.text
+    assert [each["role"] for each in taken.json()["columns"]] == [
+        "identifier",
+        "quasi-identifier",
+        "insensitive",
+        "sensitive",
+    ]
+    assert '"k": 3' in browser.get(f"/tables/{table}/promise").text
+    unknown = browser.put(f"/api/tables/{table}/arx", content=arx("17-magic"), headers=OCTETS)
+    assert unknown.status_code == 422
+    assert browser.put(f"/api/tables/{table}/arx", content=b"nothing", headers=OCTETS).status_code == 422

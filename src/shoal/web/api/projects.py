@@ -62,8 +62,36 @@ async def open_again(request: Request, here: Here, table: str) -> dict[str, Any]
     return await run_in_threadpool(_open, here, table, body)
 
 
+@router.put("/tables/{table}/arx", openapi_extra=UPLOAD, response_model=SchemaAnswer)
+async def open_arx(request: Request, here: Here, table: str) -> dict[str, Any]:
+    """Take roles, hierarchies and the promise of an ARX project, whose data is not read, for the same columns."""
+    here.store.tables.path(table)
+    body = await received(request, _PACKED, f"a project may have at most {_PACKED / 2**20:,.0f} MB")
+    return await run_in_threadpool(_open_arx, here, table, body)
+
+
+def _open_arx(here: Context, table: str, body: bytes) -> dict[str, Any]:
+    from shoal import schema
+    from shoal.arx import read_arx_project
+
+    with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
+        (Path(place) / "project.deid").write_bytes(body)
+        # the promise that is missing would be a weaker release: what cannot be carried over is an error
+        found = read_arx_project(Path(place) / "project.deid")
+        found.write(Path(place) / "plan")
+        written = (path for path in (Path(place) / "plan").rglob("*.csv"))
+        files = {path.relative_to(Path(place) / "plan").as_posix(): path.read_bytes() for path in written}
+    files[SCHEMA] = schema.dumps(found.plan.schema).encode()
+    files[f"runs/1/{PLAN}"] = found.plan.dumps().encode()
+    files["runs/1/about.json"] = json.dumps({"title": "the promise of the ARX project"}).encode()
+    return _take(here, table, files)
+
+
 def _open(here: Context, table: str, body: bytes) -> dict[str, Any]:
-    files = unpacked(body)
+    return _take(here, table, unpacked(body))
+
+
+def _take(here: Context, table: str, files: dict[str, bytes]) -> dict[str, Any]:
     folder = here.store.tables.path(table)
     with tempfile.TemporaryDirectory(dir=here.store.scratch) as place:
         # all of it is checked before any file of the table is replaced

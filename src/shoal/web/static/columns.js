@@ -560,18 +560,20 @@ document.querySelector("#many").addEventListener("change", async (event) => {
   if (Object.keys(changes).length) await save(changes);
   if (problems.length) show({ problems });
 });
-document.querySelector("#schema-file").addEventListener("change", async (event) => {
-  clear();
-  try {
-    await queue;
-    await call("PUT", `/api/tables/${table}/schema.toml`, event.target.files[0]);
-    windows.postMessage("");
-    unsaved.clear();
-    location.reload();
-  } catch (error) {
-    show(error);
-  }
-});
+for (const [id, address] of Object.entries({ "#schema-file": "schema.toml", "#arx-file": "arx" })) {
+  document.querySelector(id).addEventListener("change", async (event) => {
+    clear();
+    try {
+      await queue;
+      await call("PUT", `/api/tables/${table}/${address}`, event.target.files[0]);
+      windows.postMessage("");
+      unsaved.clear();
+      location.reload();
+    } catch (error) {
+      show(error);
+    }
+  });
+}
 tell();
 
 // ---- undo and redo: earlier states of all columns are kept by the app
