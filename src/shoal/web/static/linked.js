@@ -17,8 +17,9 @@ const percent = (/** @type {number} */ value) =>
 /** What is asked for: filled by the form, by headings, by groups and by the address, which charts link to. */
 const asked = { start: 0, sort: "", descending: false, group: "", equal: /** @type {string[]} */ ([]) };
 const given = new URLSearchParams(location.search);
+// a field of the name `contains` would take the place of a function that every element has
 const field = (/** @type {string} */ name) =>
-  /** @type {HTMLInputElement & HTMLSelectElement} */ (form.elements.namedItem(name));
+  /** @type {HTMLInputElement & HTMLSelectElement} */ (form.elements.namedItem(name === "contains" ? "search" : name));
 for (const name of ["column", "side", "contains", "largest", "kind"]) {
   if (given.has(name)) field(name).value = given.get(name) ?? "";
 }
