@@ -47,6 +47,7 @@ class Explorers:
         """Give the lattice of the table of a run under its promises, encoded once."""
         from shoal.methods.recode import NodeExplorer
 
+        here.store.runs.about(run)  # one that was deleted is not there any more
         with self._lock:
             lock, held = self._known.setdefault(run, (threading.Lock(), []))
             self._known.move_to_end(run)
