@@ -75,4 +75,4 @@ def test_what_is_no_database_is_told_without_its_address(browser: Browser) -> No
 
 def test_tables_of_a_database_are_listed_by_the_library(tmp_path: Path) -> None:
     with pytest.raises(shoal.ShoalError):
-        tables.list_tables(tmp_path / "people.csv")
+        tables.tables_of_database(tmp_path / "people.csv")

@@ -41,7 +41,7 @@ from ._engine import ROW as ROW
 from ._engine import free_name as free_name
 from ._files import base_name as base_name
 from ._files import elsewhere as elsewhere
-from ._files import list_tables as list_tables
+from ._files import tables_of_database as tables_of_database
 from ._files import read as read
 from ._files import readable as readable
 from ._files import reread as reread

@@ -188,7 +188,7 @@ def readable(*, uploaded: bool = False) -> str:
     return f"{first} and {last}"
 
 
-def list_tables(source: str | Path) -> list[str]:
+def tables_of_database(source: str | Path) -> list[str]:
     """Return the names of the tables of a DuckDB file or a PostgreSQL database."""
     if FORMATS[Postgres.name].takes(source):
         return Postgres().list_tables(str(source))

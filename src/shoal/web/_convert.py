@@ -65,7 +65,7 @@ def _main() -> None:
     source: Any = asked["source"] if "://" in asked["source"] else Path(asked["source"])
     try:
         if asked["target"] is None:
-            told: dict[str, Any] = {"tables": tables.list_tables(source)}
+            told: dict[str, Any] = {"tables": tables.tables_of_database(source)}
         else:
             table = shoal.read(source) if asked["table"] is None else shoal.read(source, table=asked["table"])
             tables.write(table, Path(asked["target"]))

@@ -380,9 +380,10 @@ form.addEventListener("change", async (event) => {
     }
     return;
   }
+  const filledIn = ["file", "intervals", "cuts", "quantiles", "mask", "groups", "found", "taxonomy", "dates"];
   const complete =
     text("rule") === nameOf(columns[n].hierarchy) ||
-    !["file", "intervals", "cuts", "quantiles", "mask", "groups", "found", "taxonomy", "dates"].includes(text("rule")) ||
+    !filledIn.includes(text("rule")) ||
     event.target.name !== "rule";
   if (!complete) {
     unsaved.set(n, {
