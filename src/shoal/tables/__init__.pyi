@@ -41,11 +41,11 @@ from ._engine import ROW as ROW
 from ._engine import free_name as free_name
 from ._files import base_name as base_name
 from ._files import elsewhere as elsewhere
-from ._files import tables_of_database as tables_of_database
 from ._files import read as read
 from ._files import readable as readable
 from ._files import reread as reread
 from ._files import reread_csv as reread_csv
+from ._files import tables_of_database as tables_of_database
 from ._files import uploadable as uploadable
 from ._files import write as write
 from ._files import written_ending as written_ending
