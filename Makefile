@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests check bench figures lint types native system explore large long fuzz stops faults deep wheel sbom constraints lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large long fuzz stops faults deep wheel sbom constraints stacks lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -88,6 +88,9 @@ constraints: test ## write down the versions with which all tests have passed, w
 	$(BIN)/python tools/hashes.py build > tools/hashed-build.txt
 	$(BIN)/python tools/hashes.py container > tools/hashed-container.txt
 	$(BIN)/python tools/licences.py > docs/reference/dependencies.md
+
+stacks: wheel ## install the wheel beside pandas 2, Streamlit, Airflow and others, and run the smoke test in each
+	$(BIN)/python tools/stacks.py $$(ls -t dist/shoal-*.whl | head -n 1)
 
 lowest: wheel ## install the wheel with the lowest allowed versions into a clean environment, and run the tests there
 	sh tools/lowest-versions
