@@ -3,7 +3,8 @@
 import { decompress as unzstd } from "fzstd";
 import { parquetMetadata, parquetRead, parquetSchema } from "hyparquet";
 
-/** @typedef {{names: string[], columns: Map<string, (string | number | bigint | null)[]>, records: number}} TableData */
+/** @typedef {{names: string[], columns: Map<string, (string | number | bigint | null)[]>, records: number, scales?: Map<string, number>}} TableData
+ *   `scales`: digits behind the point of columns of decimals */
 
 const WRITER = /^(DuckDB|parquet-cpp-arrow|parquet-mr) version [\w.+-]{1,40}( \(build \w{1,40}\))?$/;
 const CODECS = new Set(["ZSTD", "SNAPPY", "UNCOMPRESSED"]);
@@ -42,7 +43,8 @@ export async function readParquet(bytes, names, most) {
       for (let row = 0; row < columnData.length; row += 1) column[rowStart + row] = plain(columnData[row]);
     },
   });
-  return { names, columns, records };
+  const decimals = metadata.schema.filter((each) => each.converted_type === "DECIMAL" || each.logical_type?.type === "DECIMAL");
+  return { names, columns, records, scales: new Map(decimals.map((each) => [each.name, each.scale ?? 0])) };
 }
 
 /**

@@ -63,7 +63,7 @@ export function checkCopy(name, bytes, table) {
   const [header, ...rows] = readDelimited(text, ",");
   const columns = table.names.map((column) => /** @type {any[]} */ (table.columns.get(column)));
   const isSame = rows.length === table.records && (header ?? []).join("\n") === table.names.join("\n") &&
-    rows.every((row, place) => row.length === columns.length && row.every((cell, j) => isNotedAs(columns[j][place], cell)));
+    rows.every((row, place) => row.length === columns.length && row.every((cell, j) => isNotedAs(columns[j][place], cell, table.scales?.get(table.names[j]))));
   if (!isSame) return fails(name, "it does not hold the records of the table");
   /** @param {string} cell @param {any} value */
   const again = (cell, value) => (value === "" ? '""' : written(cell, ","));
@@ -73,9 +73,10 @@ export function checkCopy(name, bytes, table) {
     : fails(name, "the records of the table, but not written as Shoal writes them");
 }
 
-/** @param {any} value @param {string} cell */
-function isNotedAs(value, cell) {
+/** @param {any} value @param {string} cell @param {number} [scale]  digits behind the point of a decimal */
+function isNotedAs(value, cell, scale) {
   if (value === null) return cell === "" || cell === "nan";
+  if (scale !== undefined && typeof value === "number" && cell === value.toFixed(scale)) return true;
   if (String(value) === cell) return true;
   if (typeof value === "number") {
     const number = Number(cell);

@@ -168,7 +168,7 @@ async function sha256(content) {
 function readPlan(bytes, findings) {
   try {
     if (bytes === undefined || bytes.length > LARGEST_PLAN) throw new Error();
-    const plan = /** @type {any} */ (parseToml(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)));
+    const plan = /** @type {any} */ (parseToml(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), { integersAsBigInt: "asNeeded" }));
     if ((typeof plan.columns === "object") === (typeof plan.tables === "object")) throw new Error();
     return plan;
   } catch {
