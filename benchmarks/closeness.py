@@ -65,7 +65,7 @@ def earth_mover(case: Case, t: str, distance: str) -> None:
     show(case, f"EMD t = {t}: recoding", recoded(case, promises, case.people.sensitive, case.people.codes), buckets)
     for strategy in ("merge-first", "closeness-first"):
         start = time.process_time()
-        found = shoal.TMicroaggregate(strategy=strategy).classify(case.people, promises).partition  # type: ignore[arg-type]
+        found = shoal.methods.TMicroaggregate(strategy=strategy).classify(case.people, promises).partition  # type: ignore[arg-type]
         seconds = time.process_time() - start
         show(case, f"EMD t = {t}: {strategy}", (found.labels, seconds), buckets)
         if strategy == "closeness-first":
@@ -76,7 +76,7 @@ def multiplicative(case: Case, factor: str) -> None:
     attribute = case.people.sensitive[0]
     promises = (KAnonymity(K), MultiplicativeCloseness(attribute.name, factor))
     start = time.process_time()
-    found = shoal.Bucketize().classify(case.people, promises)
+    found = shoal.methods.Bucketize().classify(case.people, promises)
     seconds = time.process_time() - start
     numbers = found.buckets.numbers  # type: ignore[union-attr]
     size = int(numbers.max()) + 1
@@ -87,7 +87,7 @@ def multiplicative(case: Case, factor: str) -> None:
         quasi_identifiers=case.people.quasi_identifiers, sensitive=(bucket,), codes=numbers[:, None].astype(np.int32)
     )
     begin = time.process_time()
-    merged = shoal.TMicroaggregate(strategy="merge-first").classify(bare, promises).partition
+    merged = shoal.methods.TMicroaggregate(strategy="merge-first").classify(bare, promises).partition
     show(case, f"factor t = {factor}: MDAV and merging", (merged.labels, time.process_time() - begin), numbers)
     show(case, f"factor t = {factor}: bucketize", (found.partition.labels, seconds), numbers)
     show(case, f"factor t = {factor}: bucketize, Anatomy", (found.partition.labels, seconds), numbers, anatomy=True)
@@ -236,7 +236,7 @@ def million() -> None:
     print("\n1,000,000 records, 8 quasi-identifiers, factor t = 2, k = 10: wall and CPU seconds, written and verified")
     for form in ("anatomy", "permuted", "generalized", "microaggregated"):
         wall, cpu = time.perf_counter(), time.process_time()
-        release = shoal.anonymize(table, *promises, method=shoal.Bucketize(form=form))  # type: ignore[arg-type]
+        release = shoal.anonymize(table, *promises, method=shoal.methods.Bucketize(form=form))  # type: ignore[arg-type]
         with tempfile.TemporaryDirectory() as folder:
             release.write(Path(folder) / "release")
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -406,7 +406,7 @@ def mdav(_folder: Path) -> tuple[Callable[[], str], int]:
     table = shoal.read(pa.table({f"x{i}": points[i] for i in range(9)}), schema=Schema(attributes=columns))
 
     def run() -> str:
-        release = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav())
+        release = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.methods.Mdav())
         return "; ".join(f"{name} {float(value):.5f}" for name, value in list(release.quality.items())[:1])
 
     return run, 1

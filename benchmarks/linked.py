@@ -26,7 +26,10 @@ def main() -> None:
         }
     )
     age = shoal.Attribute(
-        name="age", role=shoal.Role.QUASI_IDENTIFIER, kind=shoal.Kind.NUMERIC, hierarchy=shoal.Intervals(widths=(10,))
+        name="age",
+        role=shoal.Role.QUASI_IDENTIFIER,
+        kind=shoal.Kind.NUMERIC,
+        hierarchy=shoal.schema.Intervals(widths=(10,)),
     )
     region = shoal.Attribute(name="region", role=shoal.Role.QUASI_IDENTIFIER)
     illness = shoal.Attribute(name="illness", role=shoal.Role.SENSITIVE)

@@ -147,18 +147,18 @@ def releases(table: shoal.Table) -> Iterator[tuple[str, Callable[[Path, Path], N
     """Return the name of every release, and what makes it and writes the file of records that analysts get of it."""
     for epsilon in EPSILONS:
         yield f"truthful-tables, epsilon {epsilon}", partial(_private, table, epsilon)
-    for k, method in itertools.product(CROWDS, (shoal.Mdav(), shoal.Specialize())):
+    for k, method in itertools.product(CROWDS, (shoal.methods.Mdav(), shoal.methods.Specialize())):
         yield f"{method.name}, k = {k}", partial(_crowds, table, k, method)
 
 
 def _private(table: shoal.Table, epsilon: str, folder: Path, path: Path) -> None:
     private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5")
-    release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels=_levels(table))).write(folder)
+    release = shoal.anonymize(table, private, method=shoal.methods.TruthfulTables(levels=_levels(table))).write(folder)
     shoal.estimate(release).write_records(path, overwrite=True)
 
 
 def _crowds(table: shoal.Table, k: int, method: Method, folder: Path, path: Path) -> None:
-    if isinstance(method, shoal.Specialize):
+    if isinstance(method, shoal.methods.Specialize):
         table = table.with_schema(shoal.find_hierarchies(table).schema)
     release = shoal.anonymize(table, shoal.KAnonymity(k), method=method).write(folder)
     shoal.released(release).write_concrete(path, overwrite=True)

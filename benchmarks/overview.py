@@ -150,7 +150,7 @@ def mdav(folder: Path) -> None:
 
     columns = tuple(Attribute(name=f"x{i}", kind=Kind.NUMERIC, role=Role.QUASI_IDENTIFIER) for i in range(4))
     points = shoal.read(folder / "points.parquet", schema=Schema(attributes=columns))
-    shoal.anonymize(points, shoal.KAnonymity(10), method=shoal.Mdav())
+    shoal.anonymize(points, shoal.KAnonymity(10), method=shoal.methods.Mdav())
 
 
 def truthful(folder: Path) -> None:
@@ -164,7 +164,7 @@ def verified(folder: Path) -> None:
 
     release = folder / f"release-{os.getpid()}"
     if not release.exists():
-        shoal.anonymize(people(folder), shoal.KAnonymity(5), method=shoal.Mondrian()).write(release)
+        shoal.anonymize(people(folder), shoal.KAnonymity(5), method=shoal.methods.Mondrian()).write(release)
     if not shoal.verify(release).passed:
         raise SystemExit(1)
 

@@ -31,7 +31,7 @@ def adult() -> tuple[pa.Table, shoal.Schema]:
         shoal.Attribute(
             name=name,
             role=shoal.Role.QUASI_IDENTIFIER,
-            hierarchy=shoal.FromFile(path=f"adult_hierarchy_{name}.csv"),
+            hierarchy=shoal.schema.FromFile(path=f"adult_hierarchy_{name}.csv"),
         )
         for name in rows.column_names
     ]
@@ -51,7 +51,7 @@ def large(number: int) -> tuple[pa.Table, shoal.Schema]:
             role=shoal.Role.QUASI_IDENTIFIER,
             kind=shoal.Kind.NUMERIC,
             domain=shoal.Domain(minimum=0, maximum=width),
-            hierarchy=shoal.Intervals(widths=(2, 4, 8, 16, 32)),
+            hierarchy=shoal.schema.Intervals(widths=(2, 4, 8, 16, 32)),
         )
         for name, width in widths.items()
     ]
@@ -74,10 +74,10 @@ def release(
     table = shoal.read(rows.take(pa.array(sorted(chosen))), schema=schema)
     models: list[shoal.guarantees.Requirement] = [shoal.KAnonymity(K)]  # type: ignore[name-defined]
     if study is not None:
-        models.append(shoal.SeriesKAnonymity(K, leavers, class_size))
+        models.append(shoal.series.SeriesKAnonymity(K, leavers, class_size))
     limit = 0.05 if leavers == "frozen" else 1
     plan = shoal.Plan(
-        schema=schema, models=tuple(models), method=shoal.Specialize(effort=20.0, suppression_limit=limit)
+        schema=schema, models=tuple(models), method=shoal.methods.Specialize(effort=20.0, suppression_limit=limit)
     )
     begun = time.process_time()
     made = plan.run(table, series=study)

@@ -26,10 +26,10 @@ def main(path: str, columns: str, m: int | None = None) -> None:
     table = table_of(path, columns.split(","))
     print(f"{'k':>2} {'count':<22} {'cells':>8} {'at least':>9} {'seconds':>8}")
     for k in (2, 3, 5):
-        strict = shoal.KAnonymity(k) if m is None else shoal.KMAnonymity(k, m)
-        for name, promise in (("wildcards", shoal.KWildcards(k, m)), ("a value of its own", strict)):
+        strict = shoal.KAnonymity(k) if m is None else shoal.models.KMAnonymity(k, m)
+        for name, promise in (("wildcards", shoal.methods.classes.KWildcards(k, m)), ("a value of its own", strict)):
             started = time.perf_counter()
-            found = shoal.anonymize(table, promise, method=shoal.Suppress()).measures
+            found = shoal.anonymize(table, promise, method=shoal.methods.Suppress()).measures
             seconds = time.perf_counter() - started
             cells, least = (found[each] or 0 for each in ("suppressed cells", "suppressed cells at least"))
             print(f"{k:>2} {name:<22} {cells:>8,.0f} {least:>9,.0f} {seconds:>8.2f}")

@@ -31,7 +31,7 @@ def main() -> None:
             found = []
             for _ in range(RUNS):
                 wanted = shoal.DifferentialPrivacy(epsilon=epsilon, delta=delta)
-                release = shoal.anonymize(table, wanted, method=shoal.Truthful(scheme=scheme))
+                release = shoal.anonymize(table, wanted, method=shoal.methods.Truthful(scheme=scheme))
                 found.append(np.ravel([measured(table, release, weights, age) for weights in (False, True)]))
             figures = np.nanmean(np.array(found), axis=0).reshape(2, -1)
             print(f"epsilon {epsilon}, {scheme}: total, shares, pairs, counts, mean age, regression")

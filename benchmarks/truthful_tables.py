@@ -260,7 +260,7 @@ def truthful(case: Case, epsilon: str, seed: int, *, tables: str) -> Weighted:
     start = time.process_time()
     wanted = shoal.DifferentialPrivacy(epsilon=epsilon, delta=DELTA)
     table = shoal.read(pa.table(case.columns)).with_schema(case.schema)
-    method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+    method = shoal.methods.TruthfulTables(tables=tables)  # type: ignore[arg-type]
     pool = shoal.anonymize(table, wanted, method=method).estimate().pool()
     columns = {name: np.array(pool[name].to_pylist(), dtype=str) for name in case.columns}
     return columns, pool["weight"].to_numpy(), time.process_time() - start

@@ -56,7 +56,7 @@ class Generalizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import pandas, shoal
     >>> people = pandas.DataFrame({"age": [31, 34, 38, 52, 55, 56], "ill": [0, 1, 0, 1, 1, 0]})
-    >>> tens = shoal.Intervals(widths=(10, 20))
+    >>> tens = shoal.schema.Intervals(widths=(10, 20))
     >>> age = shoal.Attribute(name="age", role="quasi-identifier", kind="numeric", hierarchy=tens)
     >>> step = Generalizer(shoal.Schema(attributes=(age, shoal.Attribute(name="ill"))), k=3)
     >>> step.fit_transform(people)["age"].tolist()

@@ -324,7 +324,10 @@ class Release:
         return estimates_of(self.plan, self.guarantee.events, self._tables, self.result.notes)
 
     def weighted(self) -> pa.Table:
-        """Return the records of a release of method ``truthful`` with a weight each; see `shoal.weighted_records`."""
+        """Return the records of a release of method ``truthful`` with a weight each.
+
+        See `shoal.estimation.weighted_records`.
+        """
         return weighted(self.guarantee.events, self.table.to_arrow())
 
     def __str__(self) -> str:

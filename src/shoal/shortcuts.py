@@ -63,8 +63,9 @@ def anonymize(
         What the columns mean, or a schema file.
     method
         How to change the data; by default the method that loses least under the promises, with a limit of time:
-        :class:`shoal.Specialize` in most cases; for :class:`shoal.DifferentialPrivacy` :class:`shoal.Truthful`, and
-        :class:`shoal.TruthfulTables` where there are more than four columns.
+        :class:`shoal.methods.Specialize` in most cases; for :class:`shoal.DifferentialPrivacy`
+        :class:`shoal.methods.Truthful`, and
+        :class:`shoal.methods.TruthfulTables` where there are more than four columns.
     progress, cancelled, pseudonym_key, population, account, series
         See :meth:`shoal.Plan.run`.
 
@@ -73,7 +74,7 @@ def anonymize(
     >>> import pyarrow, shoal
     >>> people = shoal.read(pyarrow.table({"age": [31, 34, 38, 52], "illness": ["flu", "flu", "cold", "cold"]}))
     >>> age = shoal.Attribute(
-    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(20, 40))
+    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(20, 40))
     ... )
     >>> schema = shoal.Schema(attributes=(age, shoal.Attribute(name="illness", role="sensitive")))
     >>> release = shoal.anonymize(people.with_schema(schema), k=2, method=shoal.Generalize())

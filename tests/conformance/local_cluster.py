@@ -99,7 +99,7 @@ def _clustered(session: Any, source: Any, folder: Path) -> bool:
     pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
     share = Attribute(name="share", kind=Kind.NUMERIC)
     table = shoal.read(source.drop("note"), schema=Schema(attributes=(town, pay, share)))
-    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav(block=12_000))
+    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.methods.Mdav(block=12_000))
     return shoal.verify(made.write(folder / "clustered"), spark=session).passed
 
 
@@ -109,7 +109,7 @@ def _diverse(session: Any, source: Any, folder: Path) -> bool:
     town, share = Attribute(name="town", role=Role.SENSITIVE), Attribute(name="share", kind=Kind.NUMERIC)
     table = shoal.read(source.drop("note"), schema=Schema(attributes=(pay, town, share)))
     asked = (shoal.KAnonymity(20), shoal.DistinctLDiversity("town", 2), shoal.TCloseness("town", 0.2))
-    made = shoal.anonymize(table, *asked, method=shoal.Mdav(block=12_000))
+    made = shoal.anonymize(table, *asked, method=shoal.methods.Mdav(block=12_000))
     return shoal.verify(made.write(folder / "diverse"), spark=session).passed
 
 
@@ -118,7 +118,7 @@ def _exchanged(session: Any, source: Any, folder: Path) -> bool:
     folder.mkdir(exist_ok=True)
     pay, note = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC), Attribute(name="note")
     table = shoal.read(source.drop("town", "share"), schema=Schema(attributes=(pay, note)))
-    made = shoal.anonymize(table, shoal.ProbabilisticKAnonymity(10), method=shoal.Swap(block=12_000))
+    made = shoal.anonymize(table, shoal.models.ProbabilisticKAnonymity(10), method=shoal.methods.Swap(block=12_000))
     return shoal.verify(made.write(folder / "exchanged"), spark=session).passed
 
 
@@ -130,7 +130,9 @@ def _parted(session: Any, source: Any, folder: Path) -> bool:
     frame = source.selectExpr("pay", "if(pay > 2500, 'rich', 'poor') as side")
     table = shoal.read(frame, schema=Schema(attributes=(pay, side)))
     asked = shoal.KAnonymity(20), shoal.TCloseness("side", 0.05)
-    made = shoal.anonymize(table, *asked, method=shoal.TMicroaggregate(form="anatomy", strategy="closeness-first"))
+    made = shoal.anonymize(
+        table, *asked, method=shoal.methods.TMicroaggregate(form="anatomy", strategy="closeness-first")
+    )
     return shoal.verify(made.write(folder / "parted"), spark=session).passed
 
 
@@ -138,8 +140,8 @@ def _bucketized(session: Any, source: Any, folder: Path) -> bool:
     """Give every class its share of every town, of which one has nine records of ten."""
     _bucketize.BLOCK = 12_000
     table = _pay_and_towns(source)
-    asked = shoal.KAnonymity(10), shoal.MultiplicativeCloseness("town", 2)
-    made = shoal.anonymize(table, *asked, method=shoal.Bucketize())
+    asked = shoal.KAnonymity(10), shoal.models.MultiplicativeCloseness("town", 2)
+    made = shoal.anonymize(table, *asked, method=shoal.methods.Bucketize())
     return shoal.verify(made.write(folder / "bucketized"), spark=session).passed
 
 
@@ -160,7 +162,7 @@ def _peopled(session: Any, source: Any, folder: Path) -> bool:
     pay = Attribute(name="pay", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC)
     named = source.selectExpr("pay", "note", "cast(floor(pay * 4) as int) as who")
     table = shoal.read(named, schema=Schema(attributes=(person, pay, note)))
-    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.Mdav(block=12_000))
+    made = shoal.anonymize(table, shoal.KAnonymity(10), method=shoal.methods.Mdav(block=12_000))
     return shoal.verify(made.write(folder / "peopled"), spark=session).passed
 
 

@@ -130,10 +130,10 @@ def _share_lost(people: pa.Table, rows: list[dict[str, Any]]) -> float:
     return lost / spread
 
 
-@pytest.mark.parametrize("kind", [shoal.Mdav, shoal.VMdav], ids=["mdav", "vmdav"])
+@pytest.mark.parametrize("kind", [shoal.methods.Mdav, shoal.methods.VMdav], ids=["mdav", "vmdav"])
 @pytest.mark.deep
 def test_categories_are_clustered_on_the_executors(
-    spark: Any, kind: type[shoal.Mdav | shoal.VMdav], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, kind: type[shoal.methods.Mdav | shoal.methods.VMdav], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people, method = _people(), kind(block=BLOCK)
     inside = shoal.anonymize(shoal.read(people).with_schema(SCHEMA), KAnonymity(K), method=method)
@@ -179,7 +179,7 @@ def test_where_executors_and_memory_cut_at_the_same_place_they_give_the_same_rel
         attributes=(_known("value", hierarchy=RULE), _known("age", kind=Kind.NUMERIC, weight=0.01), SCHEMA["number"])
     )
     for block, blocks in ((200, 2), (400, 1)):
-        method = shoal.VMdav(block=block, decimals=6)
+        method = shoal.methods.VMdav(block=block, decimals=6)
         there, here = (
             shoal.anonymize(table, KAnonymity(K), method=method)
             for table in (_on_spark(spark, rows, schema), shoal.read(rows).with_schema(schema))
@@ -196,5 +196,5 @@ def test_values_that_no_hierarchy_has_are_counted_and_nothing_is_said_of_them(sp
     with pytest.raises(
         HierarchyError, match=r"column `value`: 1 value \(in 1 record\) is not in its hierarchy"
     ) as told:
-        shoal.anonymize(_on_spark(spark, odd), KAnonymity(K), method=shoal.Mdav(block=BLOCK))
+        shoal.anonymize(_on_spark(spark, odd), KAnonymity(K), method=shoal.methods.Mdav(block=BLOCK))
     assert "Atlantis" not in str(told.value)

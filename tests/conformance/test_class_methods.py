@@ -59,28 +59,28 @@ SCHEMA = Schema(
 )
 K, CLOSE = KAnonymity(4), MultiplicativeCloseness("charge", 2)
 CASES: dict[str, tuple[methods.AnyMethod, tuple[Model, ...]]] = {
-    "bucketize": (shoal.Bucketize(), (K, CLOSE)),
-    "bucketize, generalized": (shoal.Bucketize(form="generalized"), (K, CLOSE)),
-    "bucketize, permuted": (shoal.Bucketize(form="permuted"), (K, CLOSE)),
-    "bucketize, anatomy": (shoal.Bucketize(form="anatomy"), (K, CLOSE)),
-    "bucketize, nominal": (shoal.Bucketize(), (K, MultiplicativeCloseness("illness", 2))),
-    "bucketize, several": (shoal.Bucketize(), (K, CLOSE, MultiplicativeCloseness("illness", 3))),
-    "bucketize, real t": (shoal.Bucketize(buckets=3), (K, MultiplicativeCloseness("charge", "1.5"))),
-    "t-microaggregate": (shoal.TMicroaggregate(), (K, TCloseness("charge", "0.2"))),
+    "bucketize": (shoal.methods.Bucketize(), (K, CLOSE)),
+    "bucketize, generalized": (shoal.methods.Bucketize(form="generalized"), (K, CLOSE)),
+    "bucketize, permuted": (shoal.methods.Bucketize(form="permuted"), (K, CLOSE)),
+    "bucketize, anatomy": (shoal.methods.Bucketize(form="anatomy"), (K, CLOSE)),
+    "bucketize, nominal": (shoal.methods.Bucketize(), (K, MultiplicativeCloseness("illness", 2))),
+    "bucketize, several": (shoal.methods.Bucketize(), (K, CLOSE, MultiplicativeCloseness("illness", 3))),
+    "bucketize, real t": (shoal.methods.Bucketize(buckets=3), (K, MultiplicativeCloseness("charge", "1.5"))),
+    "t-microaggregate": (shoal.methods.TMicroaggregate(), (K, TCloseness("charge", "0.2"))),
     "t-microaggregate, merged": (
-        shoal.TMicroaggregate(strategy="merge-first", form="generalized"),
+        shoal.methods.TMicroaggregate(strategy="merge-first", form="generalized"),
         (K, TCloseness("illness", "0.3")),
     ),
-    "t-microaggregate, anatomy": (shoal.TMicroaggregate(form="anatomy"), (K, TCloseness("charge", "0.2"))),
-    "anatomy": (shoal.Anatomy(), (K, DistinctLDiversity("illness", 3))),
-    "anatomy, confidential": (shoal.Anatomy(grouping="confidential", attribute="charge"), (KAnonymity(30),)),
-    "stochastic-closeness": (shoal.StochasticCloseness(epsilon=2), (K,)),
-    "stochastic-closeness, t": (shoal.StochasticCloseness(t=3, form="generalized"), (K,)),
-    "suppress": (shoal.Suppress(importance={"age": 2}), (K, DistinctLDiversity("illness", 2))),
-    "slice": (shoal.Slice(groups=[["age", "illness"], ["town", "charge", "shoe"]]), (K,)),
-    "slice, found": (shoal.Slice(size=2), (K,)),
+    "t-microaggregate, anatomy": (shoal.methods.TMicroaggregate(form="anatomy"), (K, TCloseness("charge", "0.2"))),
+    "anatomy": (shoal.methods.Anatomy(), (K, DistinctLDiversity("illness", 3))),
+    "anatomy, confidential": (shoal.methods.Anatomy(grouping="confidential", attribute="charge"), (KAnonymity(30),)),
+    "stochastic-closeness": (shoal.methods.StochasticCloseness(epsilon=2), (K,)),
+    "stochastic-closeness, t": (shoal.methods.StochasticCloseness(t=3, form="generalized"), (K,)),
+    "suppress": (shoal.methods.Suppress(importance={"age": 2}), (K, DistinctLDiversity("illness", 2))),
+    "slice": (shoal.methods.Slice(groups=[["age", "illness"], ["town", "charge", "shoe"]]), (K,)),
+    "slice, found": (shoal.methods.Slice(size=2), (K,)),
     "slice, bucketize": (
-        shoal.Slice(groups=[["age", "illness"], ["town", "charge"], ["shoe"]], inner="bucketize"),
+        shoal.methods.Slice(groups=[["age", "illness"], ["town", "charge"], ["shoe"]], inner="bucketize"),
         (K, CLOSE, MultiplicativeCloseness("illness", 2)),
     ),
 }
@@ -212,7 +212,7 @@ def test_anatomy_is_two_tables_that_the_class_alone_links(
 
 
 def test_the_joined_view_is_what_python_joins(people: shoal.Table, tmp_path: Path) -> None:
-    release = shoal.anonymize(people, K, CLOSE, method=shoal.Bucketize(form="anatomy"))
+    release = shoal.anonymize(people, K, CLOSE, method=shoal.methods.Bucketize(form="anatomy"))
     folder = release.write(tmp_path / "release")
     connection = duckdb.connect()
     connection.execute(f"SET file_search_path = '{folder}'")
@@ -396,41 +396,41 @@ def test_a_promise_about_a_file_that_is_not_there_fails(releases: Callable[[str]
 
 def test_what_does_not_go_together_is_refused_before_any_work(people: shoal.Table) -> None:
     for method, promises in (
-        (shoal.Bucketize(), (K,)),
-        (shoal.StochasticCloseness(epsilon=1), (K, CLOSE)),
-        (shoal.Slice(groups=[["age"]]), (K,)),
-        (shoal.Anatomy(grouping="confidential"), (K,)),
-        (shoal.TMicroaggregate(), (KMap(2),)),
+        (shoal.methods.Bucketize(), (K,)),
+        (shoal.methods.StochasticCloseness(epsilon=1), (K, CLOSE)),
+        (shoal.methods.Slice(groups=[["age"]]), (K,)),
+        (shoal.methods.Anatomy(grouping="confidential"), (K,)),
+        (shoal.methods.TMicroaggregate(), (KMap(2),)),
     ):
         with pytest.raises(PlanError):
             shoal.Plan(schema=SCHEMA, models=promises, method=method)
     with pytest.raises(ParameterError, match="population"):
-        shoal.anonymize(people, K, CLOSE, method=shoal.Bucketize(), population=people)
+        shoal.anonymize(people, K, CLOSE, method=shoal.methods.Bucketize(), population=people)
 
 
 def test_more_values_than_buckets_cannot_be_promised(people: shoal.Table) -> None:
     wanted = (K, MultiplicativeCloseness("illness", 2), DistinctLDiversity("illness", 4))
     with pytest.raises(RequirementError, match="DistinctLDiversity"):
-        shoal.anonymize(people, *wanted, method=shoal.Bucketize())
+        shoal.anonymize(people, *wanted, method=shoal.methods.Bucketize())
 
 
 def test_k_beyond_the_table_is_refused(people: shoal.Table) -> None:
     with pytest.raises(ParameterError, match="1,000"):
-        shoal.anonymize(people, KAnonymity(1000), CLOSE, method=shoal.Bucketize())
+        shoal.anonymize(people, KAnonymity(1000), CLOSE, method=shoal.methods.Bucketize())
 
 
 def test_values_that_are_missing_cannot_be_randomised() -> None:
     rows = _people().set_column(3, "illness", pa.array([None, *(["flu"] * (RECORDS - 1))]))
     table = shoal.read(rows).with_schema(SCHEMA)
     with pytest.raises(DataError, match="1 record without a value"):
-        shoal.anonymize(table, K, method=shoal.StochasticCloseness(epsilon=1))
+        shoal.anonymize(table, K, method=shoal.methods.StochasticCloseness(epsilon=1))
 
 
 def test_pseudonyms_go_with_the_quasi_identifiers(tmp_path: Path) -> None:
     kept = Attribute(name="name", role=Role.IDENTIFIER, pseudonym=True)
     schema = Schema(attributes=(kept, *SCHEMA.attributes[1:]))
     table = shoal.read(_people()).with_schema(schema)
-    release = shoal.anonymize(table, K, CLOSE, method=shoal.Bucketize(form="anatomy"), pseudonym_key=b"k" * 32)
+    release = shoal.anonymize(table, K, CLOSE, method=shoal.methods.Bucketize(form="anatomy"), pseudonym_key=b"k" * 32)
     folder = release.write(tmp_path / "release")
     who, what = _rows(folder, "quasi-identifiers.parquet"), _rows(folder, "confidential.parquet")
     assert len({row["name"] for row in who}) == RECORDS
@@ -441,7 +441,7 @@ def test_pseudonyms_go_with_the_quasi_identifiers(tmp_path: Path) -> None:
 def test_a_column_called_class_does_not_get_lost(tmp_path: Path) -> None:
     rows = _people().rename_columns(["name", "age", "town", "illness", "charge", "class"])
     schema = Schema(attributes=(*SCHEMA.attributes[:-1], Attribute(name="class", kind=Kind.NUMERIC)))
-    release = shoal.anonymize(shoal.read(rows).with_schema(schema), K, method=shoal.Anatomy())
+    release = shoal.anonymize(shoal.read(rows).with_schema(schema), K, method=shoal.methods.Anatomy())
     what = _rows(release.write(tmp_path / "release"), "confidential.parquet")
     assert {*what[0]} == {"class 2", "illness", "charge", "class"}
 
@@ -450,7 +450,9 @@ def test_a_release_is_the_same_whatever_the_order_of_the_records(people: shoal.T
     order = random.Random(3).sample(range(RECORDS), RECORDS)
     again = shoal.read(people.to_arrow().take(order)).with_schema(SCHEMA)
     first, second = (
-        shoal.anonymize(table, K, CLOSE, method=shoal.Bucketize()).table.to_arrow().select(["age", "town", "charge"])
+        shoal.anonymize(table, K, CLOSE, method=shoal.methods.Bucketize())
+        .table.to_arrow()
+        .select(["age", "town", "charge"])
         for table in (people, again)
     )
     counted = [Counter(map(tuple, (row.values() for row in table.to_pylist()))) for table in (first, second)]
@@ -460,7 +462,9 @@ def test_a_release_is_the_same_whatever_the_order_of_the_records(people: shoal.T
 def test_people_with_the_same_quasi_identifiers_may_be_in_different_classes(
     people: shoal.Table, tmp_path: Path
 ) -> None:
-    folder = shoal.anonymize(people, K, CLOSE, method=shoal.Bucketize(form="anatomy")).write(tmp_path / "release")
+    folder = shoal.anonymize(people, K, CLOSE, method=shoal.methods.Bucketize(form="anatomy")).write(
+        tmp_path / "release"
+    )
     classes = defaultdict(set)
     for row in _rows(folder, "quasi-identifiers.parquet"):
         classes[row["age"], row["town"]].add(row["class"])
@@ -473,7 +477,7 @@ def test_a_value_that_is_called_missing_and_a_missing_one(tmp_path: Path) -> Non
     )
     rows = pa.table({"age": [20, 30] * 30, "pain": ["none", "mild", "missing", None, None, None] * 10})
     table = shoal.read(rows).with_schema(Schema(attributes=(SCHEMA["age"], pain)))
-    method = shoal.Bucketize(buckets=4)
+    method = shoal.methods.Bucketize(buckets=4)
     release = shoal.anonymize(table, KAnonymity(4), MultiplicativeCloseness("pain", 2), method=method)
     assert shoal.verify(release.write(tmp_path / "release")).passed
 
@@ -483,6 +487,6 @@ def test_groups_in_another_order_than_the_columns_verify(tmp_path: Path) -> None
     rows = pa.table({name: [f"{name} {row % 3}" for row in range(24)] for name in names})
     roles = dict(zip(names, ("quasi-identifier", "quasi-identifier", "sensitive", "sensitive"), strict=True))
     schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=name, role=role) for name, role in roles.items()))
-    method = shoal.Slice(groups=[["zip", "pay"], ["age", "illness"]])
+    method = shoal.methods.Slice(groups=[["zip", "pay"], ["age", "illness"]])
     release = shoal.Plan(schema=schema, models=(shoal.KAnonymity(4),), method=method).run(shoal.read(rows))
     assert shoal.verify(release.write(tmp_path / "release")).passed

@@ -103,8 +103,8 @@ def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_pat
     """No four neighbouring blocks are as close to the table as classes must be: each is a sample of it."""
     limit = Fraction("0.04")
     rows, asked = _patients(), (KAnonymity(K), TCloseness("illness", limit))
-    inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), *asked, method=shoal.TMicroaggregate())
-    release = shoal.anonymize(put(rows), *asked, method=shoal.TMicroaggregate())
+    inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), *asked, method=shoal.methods.TMicroaggregate())
+    release = shoal.anonymize(put(rows), *asked, method=shoal.methods.TMicroaggregate())
     assert _blocked(release).blocks > 2
     released = pq.read_table(_verified(release, tmp_path / "release") / "data.parquet").to_pylist()
     every = Counter(row["illness"] for row in released)
@@ -123,7 +123,7 @@ def test_classes_take_their_share_of_the_values_block_by_block(put: Put, tmp_pat
 @pytest.mark.deep
 def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: Put, tmp_path: Path) -> None:
     rows, asked = _patients(), (KAnonymity(K), DistinctLDiversity("illness", 3))
-    release = shoal.anonymize(put(rows), *asked, method=shoal.Anatomy())
+    release = shoal.anonymize(put(rows), *asked, method=shoal.methods.Anatomy())
     assert _blocked(release).blocks > 2
     folder = _verified(release, tmp_path / "release")
     people, values = (pq.read_table(folder / f"{name}.parquet") for name in ("quasi-identifiers", "confidential"))
@@ -149,7 +149,7 @@ def test_two_tables_are_linked_by_classes_of_which_every_block_has_its_own(put: 
 @pytest.mark.deep
 def test_values_are_exchanged_between_near_people_of_a_block(put: Put, tmp_path: Path) -> None:
     rows, asked = _patients(), ProbabilisticKAnonymity(K)
-    method = shoal.Swap(block=BLOCK)
+    method = shoal.methods.Swap(block=BLOCK)
     inside = shoal.anonymize(shoal.read(rows).with_schema(SCHEMA), asked, method=method)
     release = shoal.anonymize(put(rows), asked, method=method)
     assert _blocked(release).blocks > 2
@@ -180,7 +180,7 @@ def test_every_class_of_a_block_has_its_share_of_every_bucket(put: Put, tmp_path
     schema = Schema(attributes=(*SCHEMA.attributes, _numeric("pay", Role.SENSITIVE)))
     paid = rows.append_column("pay", pay)
     asked = (KAnonymity(K), MultiplicativeCloseness("illness", 3), MultiplicativeCloseness("pay", 2))
-    method = shoal.Bucketize(form=form)
+    method = shoal.methods.Bucketize(form=form)
     inside = shoal.anonymize(shoal.read(paid).with_schema(schema), *asked, method=method)
     release = shoal.anonymize(put(paid, schema), *asked, method=method)
     assert _blocked(release).blocks > 2
@@ -215,7 +215,7 @@ def test_every_class_has_k_persons_all_of_whose_records_are_in_one_block(put: Pu
     visits = _patients().drop(["illness"]).append_column("who", pa.array([f"person {i}" for i in who]))
     visits = visits.set_column(0, "age", pa.array(who // 20 + draw.integers(0, 2, RECORDS)))
     schema = Schema(attributes=(*SCHEMA.attributes[:3], SCHEMA.attributes[4], Attribute(name="who", role=Role.PERSON)))
-    method, asked = shoal.Mdav(block=BLOCK), KAnonymity(K)
+    method, asked = shoal.methods.Mdav(block=BLOCK), KAnonymity(K)
     inside = shoal.anonymize(shoal.read(visits).with_schema(schema), asked, method=method)
     release = shoal.anonymize(put(visits, schema), asked, method=method)
     assert _blocked(release).blocks > 2
@@ -264,7 +264,7 @@ def test_columns_are_grouped_on_a_sample_of_the_records(spark: Any, monkeypatch:
     home = Attribute(name="home", role=Role.QUASI_IDENTIFIER)
     schema = Schema(attributes=(SCHEMA.attributes[0], *SCHEMA.attributes[2:], home))
     table = shoal.read(spark.createDataFrame(doubled).repartition(3)).with_schema(schema)
-    release = shoal.anonymize(table, KAnonymity(K), method=shoal.Slice(size=2))
+    release = shoal.anonymize(table, KAnonymity(K), method=shoal.methods.Slice(size=2))
     (sliced,) = [event for event in release.guarantee.events if event.name == "sliced"]
     assert any({*group} == {"town", "home"} for group in sliced.groups)
     assert release.records == RECORDS

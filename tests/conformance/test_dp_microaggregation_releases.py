@@ -63,8 +63,8 @@ def release(
     delta: float = 0,
     **method: Any,
 ) -> shoal.Release:
-    budget = shoal.EpsilonBudget(epsilon, delta=delta)
-    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.DPMicroaggregation(**method))
+    budget = shoal.methods.noise.EpsilonBudget(epsilon, delta=delta)
+    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.methods.DPMicroaggregation(**method))
     table = shoal.read(people() if rows is None else rows)
     return plan.run(table) if seed is None else plan.run(table, source=SeededSource(seed))
 
@@ -251,8 +251,8 @@ def test_a_changed_cost_of_gaussian_noise_is_refused(of_step: str, field: str, v
 @pytest.mark.parametrize("method", [{}, {"k": 7}, {"sets": "each"}, {"target": "partition", "k": 7}])
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_the_forecast_is_what_the_release_says(method: dict[str, Any], delta: float) -> None:
-    budget = shoal.EpsilonBudget(2, delta=delta)
-    plan = shoal.Plan(schema=SCHEMA, models=(budget,), method=shoal.DPMicroaggregation(**method))
+    budget = shoal.methods.noise.EpsilonBudget(2, delta=delta)
+    plan = shoal.Plan(schema=SCHEMA, models=(budget,), method=shoal.methods.DPMicroaggregation(**method))
     assert plan.forecast(203) == dict(release(delta=delta, **method).measures)
 
 
@@ -304,7 +304,9 @@ def test_k_is_at_most_the_number_of_records() -> None:
 
 
 def test_a_population_and_pseudonyms_have_no_place() -> None:
-    plan = shoal.Plan(schema=SCHEMA, models=(shoal.EpsilonBudget(1),), method=shoal.DPMicroaggregation())
+    plan = shoal.Plan(
+        schema=SCHEMA, models=(shoal.methods.noise.EpsilonBudget(1),), method=shoal.methods.DPMicroaggregation()
+    )
     with pytest.raises(ParameterError, match="cannot be combined with a population"):
         plan.run(shoal.read(people()), population=shoal.read(people()))
 
@@ -313,7 +315,9 @@ def test_a_population_and_pseudonyms_have_no_place() -> None:
 
 
 def test_the_same_random_bits_give_the_same_release_on_every_engine(load: Callable[[pa.Table], Table]) -> None:
-    plan = shoal.Plan(schema=SCHEMA, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(k=9))
+    plan = shoal.Plan(
+        schema=SCHEMA, models=(shoal.methods.noise.EpsilonBudget(2),), method=shoal.methods.DPMicroaggregation(k=9)
+    )
     found = plan.run(load(people()), source=SeededSource(8)).table.to_arrow()
     expected = plan.run(shoal.read(people()), source=SeededSource(8)).table.to_arrow()
     assert found.to_pylist() == expected.to_pylist()

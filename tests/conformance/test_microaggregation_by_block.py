@@ -109,7 +109,7 @@ def _events(release: shoal.Release) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "method", [shoal.Mdav(), pytest.param(shoal.VMdav(), marks=pytest.mark.deep)], ids=["mdav", "vmdav"]
+    "method", [shoal.methods.Mdav(), pytest.param(shoal.methods.VMdav(), marks=pytest.mark.deep)], ids=["mdav", "vmdav"]
 )
 def test_a_release_made_by_block_is_what_one_made_in_memory_is(
     put: Put, method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +127,7 @@ def test_a_release_made_by_block_is_what_one_made_in_memory_is(
     # k-anonymous, and in clusters of MDAV's sizes but where two have the same middle
     sizes = _classes(rows)
     assert min(sizes.values()) >= K
-    if isinstance(method, shoal.Mdav):
+    if isinstance(method, shoal.methods.Mdav):
         assert max(sizes.values()) <= 2 * K - 1
     assert release.after.smallest == min(sizes.values())
     assert release.after.classes == len(sizes)
@@ -196,7 +196,7 @@ def test_clusters_keep_to_their_block_and_the_means_of_each(put: Put) -> None:
     """Every class lies in one block, and what MDAV promises of sizes holds in each."""
     rows = _people().select(["age", "new0", "illness"])
     schema = Schema(attributes=(_numeric("new0"), Attribute(name="age", kind=Kind.NUMERIC), Attribute(name="illness")))
-    release = shoal.anonymize(put(rows, schema), KAnonymity(K), method=shoal.Mdav(block=BLOCK))
+    release = shoal.anonymize(put(rows, schema), KAnonymity(K), method=shoal.methods.Mdav(block=BLOCK))
     classes = defaultdict(list)
     for row in release.table.to_arrow().to_pylist():
         classes[row["new0"]].append(row)
@@ -215,7 +215,7 @@ def test_no_block_is_too_small_whatever_the_sample_says(put: Put, monkeypatch: p
     amount = np.where(draw.random(2000) < 0.9, 0.0, draw.exponential(50, 2000))
     rows = pa.table({"amount": amount, "same": np.ones(2000), "number": np.arange(2000)})
     schema = Schema(attributes=(_numeric("amount"), _numeric("same"), Attribute(name="number", kind=Kind.NUMERIC)))
-    release = shoal.anonymize(put(rows, schema), KAnonymity(40), method=shoal.Mdav(block=200))
+    release = shoal.anonymize(put(rows, schema), KAnonymity(40), method=shoal.methods.Mdav(block=200))
     found = release.table.to_arrow()
     counts = Counter(zip(found["amount"].to_pylist(), found["same"].to_pylist(), strict=True))
     assert min(counts.values()) >= 40
@@ -237,7 +237,7 @@ def test_records_that_miss_a_value_may_be_left_out_and_identifiers_become_pseudo
             _numeric("income", missing=Missing.DROP),
         )
     )
-    method, key = shoal.Mdav(block=BLOCK, decimals=1), b"a secret of 16 bytes or more"
+    method, key = shoal.methods.Mdav(block=BLOCK, decimals=1), b"a secret of 16 bytes or more"
     release = shoal.anonymize(put(people, schema), KAnonymity(K), method=method, pseudonym_key=key)
     found = release.table.to_arrow()
     assert found.num_rows == RECORDS - people["income"].null_count == release.records
@@ -256,9 +256,9 @@ def test_what_blocks_cannot_do_is_done_in_memory(put: Put, monkeypatch: pytest.M
     illness = Attribute(name="illness", role=Role.SENSITIVE)
     table = put(rows, Schema(attributes=(_numeric("age"), illness)))
     for promises, method in (
-        ((KAnonymity(K),), shoal.Mdav(block=300)),
-        ((KAnonymity(K),), shoal.Mdav(block=0)),
-        ((KAnonymity(K), TCloseness("illness", 0.3)), shoal.TMicroaggregate(form="generalized")),
+        ((KAnonymity(K),), shoal.methods.Mdav(block=300)),
+        ((KAnonymity(K),), shoal.methods.Mdav(block=0)),
+        ((KAnonymity(K), TCloseness("illness", 0.3)), shoal.methods.TMicroaggregate(form="generalized")),
     ):
         release = shoal.anonymize(table, *promises, method=method)
         assert release.after.smallest >= K
@@ -270,7 +270,7 @@ def test_more_records_than_the_driver_may_hold_are_refused_before_they_are_colle
     monkeypatch.setenv("SHOAL_MEMORY", "20KB")
     rows = _people().select(["age", "illness"]).slice(0, 300)
     table = put(rows, Schema(attributes=(_numeric("age"), Attribute(name="illness", role=Role.SENSITIVE))))
-    for method in (shoal.Mdav(block=0), shoal.TMicroaggregate()):
+    for method in (shoal.methods.Mdav(block=0), shoal.methods.TMicroaggregate()):
         with pytest.raises(Exhausted, match="collects all 300 records on the Spark driver"):
             shoal.anonymize(table, KAnonymity(K), method=method)
 
@@ -281,7 +281,7 @@ def test_the_same_records_give_the_same_release(put: Put) -> None:
     rows = _people().slice(0, 1500)
     table = put(rows, SCHEMA)
     first, second = (
-        shoal.anonymize(table, KAnonymity(K), method=shoal.Mdav(block=400)).table.to_arrow() for _ in range(2)
+        shoal.anonymize(table, KAnonymity(K), method=shoal.methods.Mdav(block=400)).table.to_arrow() for _ in range(2)
     )
     assert first.equals(second)
 
@@ -316,7 +316,7 @@ def _patients(number: int = 2400) -> tuple[pa.Table, Schema]:
 @pytest.mark.parametrize("promises", PROMISES, ids=repr)
 def test_promises_about_values_are_kept_block_by_block(put: Put, promises: tuple[Model, ...], tmp_path: Path) -> None:
     rows, schema = _patients()
-    release = shoal.anonymize(put(rows, schema), *promises, method=shoal.Mdav(block=500))
+    release = shoal.anonymize(put(rows, schema), *promises, method=shoal.methods.Mdav(block=500))
     blocked = _events(release)["blocked"]
     assert blocked.blocks > 1
     assert not blocked.repaired
@@ -344,7 +344,7 @@ def test_blocks_that_cannot_keep_a_promise_are_joined_with_others(put: Put) -> N
     age = np.arange(number) % 60 + 10
     rows = pa.table({"age": age, "illness": np.where(age < 40, "cold", "flu")})
     schema = Schema(attributes=(_numeric("age"), Attribute(name="illness", role=Role.SENSITIVE)))
-    release = shoal.anonymize(put(rows, schema), DistinctLDiversity("illness", 2), method=shoal.Mdav(block=400))
+    release = shoal.anonymize(put(rows, schema), DistinctLDiversity("illness", 2), method=shoal.methods.Mdav(block=400))
     values = defaultdict(set)
     for own, ill in zip(*release.table.to_arrow().to_pydict().values(), strict=True):
         values[own].add(ill)
@@ -361,7 +361,7 @@ def test_where_joined_blocks_would_be_too_large_each_is_dealt_out_to_several(
     monkeypatch.setattr(_by_block, "WIDER", 1)
     rows, schema = _patients(900)
     sick = rows.set_column(2, "illness", pa.array(np.where(rows["age"].to_numpy() < 80, "cold", "flu")))
-    release = shoal.anonymize(put(sick, schema), DistinctLDiversity("illness", 2), method=shoal.Mdav(block=200))
+    release = shoal.anonymize(put(sick, schema), DistinctLDiversity("illness", 2), method=shoal.methods.Mdav(block=200))
     assert _events(release)["blocked"].blocks >= 5
     assert _events(release)["blocked"].largest <= 220
     values = defaultdict(set)
@@ -375,5 +375,5 @@ def test_what_no_block_keeps_is_kept_in_memory(put: Put) -> None:
     """Everybody has an illness of their own, and a class must be nearly like all: there is one."""
     rows, schema = _patients(900)
     sick = rows.set_column(2, "illness", pa.array([f"illness {i}" for i in range(900)]))
-    release = shoal.anonymize(put(sick, schema), TCloseness("illness", 0.05), method=shoal.Mdav(block=200))
+    release = shoal.anonymize(put(sick, schema), TCloseness("illness", 0.05), method=shoal.methods.Mdav(block=200))
     assert release.after.classes == 1

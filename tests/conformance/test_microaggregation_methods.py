@@ -68,18 +68,18 @@ SCHEMA = Schema(
 K, P = KAnonymity(4), ProbabilisticKAnonymity(4)
 SETS = (("age", "town"), ("joined", "health"))
 CASES: dict[str, tuple[methods.AnyMethod, tuple[Model, ...]]] = {
-    "mdav": (shoal.Mdav(), (K,)),
-    "mdav, points": (shoal.Mdav(categories="points", decimals=1), (K,)),
-    "mdav, probabilistic": (shoal.Mdav(), (P,)),
-    "mdav, diverse": (shoal.Mdav(), (K, DistinctLDiversity("illness", 3))),
-    "mdav, close": (shoal.Mdav(strategy="closeness-first"), (K, TCloseness("charge", "0.25"))),
-    "mdav, close by merging": (shoal.Mdav(), (K, TCloseness("charge", "0.25"))),
-    "mdav, sets": (shoal.Mdav(groups=SETS), (K, DistinctLDiversity("illness", 2))),
-    "vmdav": (shoal.VMdav(), (K,)),
-    "vmdav, sets": (shoal.VMdav(gamma=1.1, groups=SETS), (K,)),
-    "swap": (shoal.Swap(), (P,)),
-    "swap, diverse": (shoal.Swap(categories="points"), (P, DistinctLDiversity("illness", 3))),
-    "ir-swap": (shoal.IndividualRankingSwap(), (P,)),
+    "mdav": (shoal.methods.Mdav(), (K,)),
+    "mdav, points": (shoal.methods.Mdav(categories="points", decimals=1), (K,)),
+    "mdav, probabilistic": (shoal.methods.Mdav(), (P,)),
+    "mdav, diverse": (shoal.methods.Mdav(), (K, DistinctLDiversity("illness", 3))),
+    "mdav, close": (shoal.methods.Mdav(strategy="closeness-first"), (K, TCloseness("charge", "0.25"))),
+    "mdav, close by merging": (shoal.methods.Mdav(), (K, TCloseness("charge", "0.25"))),
+    "mdav, sets": (shoal.methods.Mdav(groups=SETS), (K, DistinctLDiversity("illness", 2))),
+    "vmdav": (shoal.methods.VMdav(), (K,)),
+    "vmdav, sets": (shoal.methods.VMdav(gamma=1.1, groups=SETS), (K,)),
+    "swap": (shoal.methods.Swap(), (P,)),
+    "swap, diverse": (shoal.methods.Swap(categories="points"), (P, DistinctLDiversity("illness", 3))),
+    "ir-swap": (shoal.methods.IndividualRankingSwap(), (P,)),
 }
 WHOLE = [name for name in CASES if name.startswith(("mdav", "vmdav")) and not name.endswith("sets")]
 SWAPPED = [name for name in CASES if "swap" in name]
@@ -166,7 +166,7 @@ def test_the_mean_of_a_column_without_missing_values_is_kept(people: shoal.Table
     known = Attribute(name="age", role=Role.QUASI_IDENTIFIER, kind=Kind.NUMERIC, missing=Missing.DROP)
     schema = Schema(attributes=(known, *SCHEMA.attributes[2:]))
     table = shoal.read(_people().drop_columns(["name"])).with_schema(schema)
-    released = shoal.anonymize(table, K, method=shoal.Mdav()).table.to_arrow()["age"].to_pylist()
+    released = shoal.anonymize(table, K, method=shoal.methods.Mdav()).table.to_arrow()["age"].to_pylist()
     ages = [age for age in _people()["age"].to_pylist() if age is not None]
     assert len(released) == len(ages)
     assert sum(released) == pytest.approx(sum(ages))
@@ -205,13 +205,13 @@ def test_sets_keep_k_each_and_say_that_they_do_not_keep_it_together(name: str, r
 
 
 def test_one_set_of_all_quasi_identifiers_is_k_anonymity(people: shoal.Table) -> None:
-    release = shoal.anonymize(people, K, method=shoal.Mdav(groups=[QUASI]))
+    release = shoal.anonymize(people, K, method=shoal.methods.Mdav(groups=[QUASI]))
     assert [promise.model for promise in release.guarantee.promises] == ["k-anonymity"]
     assert _smallest(release.table.to_arrow().to_pylist(), QUASI) >= 4
 
 
 def test_quality_is_reported(people: shoal.Table) -> None:
-    whole, apart = (shoal.anonymize(people, K, method=shoal.Mdav(groups=groups)) for groups in (None, SETS))
+    whole, apart = (shoal.anonymize(people, K, method=shoal.methods.Mdav(groups=groups)) for groups in (None, SETS))
     for release in (whole, apart):
         assert 0 < release.measures["sse/sst"] < 1  # type: ignore[operator]
         assert "loss" not in release.measures
@@ -261,13 +261,13 @@ def test_values_stay_among_near_ranks() -> None:
             Attribute(name="charge", role=Role.SENSITIVE, kind=Kind.NUMERIC),
         )
     )
-    release = shoal.anonymize(shoal.read(table).with_schema(schema), P, method=shoal.IndividualRankingSwap())
+    release = shoal.anonymize(shoal.read(table).with_schema(schema), P, method=shoal.methods.IndividualRankingSwap())
     distances = [abs(row["id"] - row["charge"]) for row in release.table.to_arrow().to_pylist()]
     assert 0 < max(distances) <= 3
 
 
 def test_a_column_has_as_many_neighbours_as_it_asks_for(people: shoal.Table, tmp_path: Path) -> None:
-    release = shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"charge": 30, "illness": 2}))
+    release = shoal.anonymize(people, P, method=shoal.methods.IndividualRankingSwap(sizes={"charge": 30, "illness": 2}))
     folder = release.write(tmp_path / "release")
     smallest = {step["column"]: step["smallest"] for step in _certificate(folder)["steps"] if step["step"] == "ranked"}
     assert smallest["charge"] >= 30
@@ -285,9 +285,9 @@ def test_a_column_has_as_many_neighbours_as_it_asks_for(people: shoal.Table, tmp
 
 def test_more_neighbours_than_records_are_refused(people: shoal.Table) -> None:
     with pytest.raises(RequirementError, match=r"column `charge`: .* 999 neighbours"):
-        shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"charge": 999}))
+        shoal.anonymize(people, P, method=shoal.methods.IndividualRankingSwap(sizes={"charge": 999}))
     with pytest.raises(PlanError, match="names column `age`, which is not sensitive"):
-        shoal.anonymize(people, P, method=shoal.IndividualRankingSwap(sizes={"age": 9}))
+        shoal.anonymize(people, P, method=shoal.methods.IndividualRankingSwap(sizes={"age": 9}))
 
 
 @pytest.mark.parametrize("name", ["swap", "ir-swap"])
@@ -447,16 +447,20 @@ def test_calling_an_exchange_syntactic_fails(releases: Callable[[str], Path], tm
 @pytest.mark.parametrize(
     ("method", "promises", "words"),
     [
-        (shoal.Mdav(), (KMap(2),), "KMap"),
-        (shoal.Mdav(groups=[["age"], ["town"]]), (K,), "leaves out `joined`"),
-        (shoal.Mdav(groups=[[*QUASI], ["age"]]), (K,), "`age` twice"),
-        (shoal.Mdav(groups=[[*QUASI, "illness"]]), (K,), "`illness`, which is not a quasi-identifier"),
-        (shoal.Swap(), (K,), "leaves quasi-identifiers as they are and cannot keep `KAnonymity`"),
-        (shoal.Swap(), (DistinctLDiversity("illness", 2),), "ProbabilisticKAnonymity"),
-        (shoal.Swap(strategy="closeness-first"), (P, TCloseness("illness", "0.5")), '"merge-first"'),
-        (shoal.Swap(strategy="best"), (P,), '"merge-first"'),
-        (shoal.IndividualRankingSwap(), (P, DistinctLDiversity("illness", 2)), "cannot keep `DistinctLDiversity`"),
-        (shoal.IndividualRankingSwap(), (K,), "KAnonymity"),
+        (shoal.methods.Mdav(), (KMap(2),), "KMap"),
+        (shoal.methods.Mdav(groups=[["age"], ["town"]]), (K,), "leaves out `joined`"),
+        (shoal.methods.Mdav(groups=[[*QUASI], ["age"]]), (K,), "`age` twice"),
+        (shoal.methods.Mdav(groups=[[*QUASI, "illness"]]), (K,), "`illness`, which is not a quasi-identifier"),
+        (shoal.methods.Swap(), (K,), "leaves quasi-identifiers as they are and cannot keep `KAnonymity`"),
+        (shoal.methods.Swap(), (DistinctLDiversity("illness", 2),), "ProbabilisticKAnonymity"),
+        (shoal.methods.Swap(strategy="closeness-first"), (P, TCloseness("illness", "0.5")), '"merge-first"'),
+        (shoal.methods.Swap(strategy="best"), (P,), '"merge-first"'),
+        (
+            shoal.methods.IndividualRankingSwap(),
+            (P, DistinctLDiversity("illness", 2)),
+            "cannot keep `DistinctLDiversity`",
+        ),
+        (shoal.methods.IndividualRankingSwap(), (K,), "KAnonymity"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_any_work(
@@ -468,28 +472,30 @@ def test_what_does_not_go_together_is_refused_before_any_work(
 
 def test_there_must_be_something_to_exchange() -> None:
     quasi = Schema(attributes=tuple(each for each in SCHEMA if each.role is Role.QUASI_IDENTIFIER))
-    for method in (shoal.Swap(), shoal.IndividualRankingSwap()):
+    for method in (shoal.methods.Swap(), shoal.methods.IndividualRankingSwap()):
         with pytest.raises(PlanError, match="names none"):
             shoal.Plan(schema=quasi, models=(P,), method=method)
 
 
 def test_diversity_that_the_table_does_not_have_is_refused(people: shoal.Table) -> None:
     with pytest.raises(RequirementError, match="even a single class of all records"):
-        shoal.anonymize(people, K, DistinctLDiversity("illness", 5), method=shoal.Mdav())
+        shoal.anonymize(people, K, DistinctLDiversity("illness", 5), method=shoal.methods.Mdav())
 
 
 def test_pseudonyms_stay_with_the_quasi_identifiers() -> None:
     kept = Attribute(name="name", role=Role.IDENTIFIER, pseudonym=True)
     schema = Schema(attributes=(kept, *SCHEMA.attributes[1:]))
     table = shoal.read(_people()).with_schema(schema)
-    rows = shoal.anonymize(table, P, method=shoal.Swap(), pseudonym_key=b"k" * 32).table.to_arrow().to_pylist()
+    rows = shoal.anonymize(table, P, method=shoal.methods.Swap(), pseudonym_key=b"k" * 32).table.to_arrow().to_pylist()
     again = shoal.anonymize(table, K, method=shoal.Generalize(suppression_limit=0), pseudonym_key=b"k" * 32)
     who = {row["name"]: row["shoe"] for row in again.table.to_arrow().to_pylist()}
     assert {*who} == {row["name"] for row in rows}
     assert any(who[row["name"]] != row["shoe"] for row in rows)
 
 
-@pytest.mark.parametrize("method", [shoal.Mdav(), shoal.Swap(), shoal.IndividualRankingSwap()], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "method", [shoal.methods.Mdav(), shoal.methods.Swap(), shoal.methods.IndividualRankingSwap()], ids=lambda m: m.name
+)
 def test_k_of_all_records_makes_one_class(method: methods.AnyMethod, people: shoal.Table) -> None:
     promise = K if method.name == "mdav" else P
     release = shoal.anonymize(people, type(promise)(RECORDS), method=method)
@@ -519,6 +525,6 @@ def test_methods_run_on_every_engine(name: str, load: Load, tmp_path: Path) -> N
 def test_methods_run_on_a_database(postgres: str) -> None:
     write(shoal.read(_people()), postgres, name="microaggregated_people")
     table = shoal.read(postgres, table="microaggregated_people").with_schema(SCHEMA)
-    rows = shoal.anonymize(table, K, method=shoal.Mdav()).table.to_arrow().to_pylist()
+    rows = shoal.anonymize(table, K, method=shoal.methods.Mdav()).table.to_arrow().to_pylist()
     assert len(rows) == RECORDS
     assert _smallest(rows, QUASI) >= 4

@@ -63,28 +63,28 @@ def fewest(release: shoal.Release, original: pd.DataFrame) -> int:
 METHODS = [
     shoal.Generalize(suppression_limit=0.3),
     shoal.Generalize(suppression_limit=0.3, cells=True),
-    shoal.Iterate(suppression_limit=0.3),
-    shoal.Specialize(suppression_limit=0.3),
-    shoal.Mondrian(suppression_limit=0.3, relaxed=True),
-    shoal.Subtree(suppression_limit=0.3),
-    shoal.Mdav(),
-    shoal.VMdav(),
-    shoal.TMicroaggregate(),
-    shoal.TMicroaggregate(form="generalized"),
-    shoal.Suppress(),
+    shoal.methods.Iterate(suppression_limit=0.3),
+    shoal.methods.Specialize(suppression_limit=0.3),
+    shoal.methods.Mondrian(suppression_limit=0.3, relaxed=True),
+    shoal.methods.Subtree(suppression_limit=0.3),
+    shoal.methods.Mdav(),
+    shoal.methods.VMdav(),
+    shoal.methods.TMicroaggregate(),
+    shoal.methods.TMicroaggregate(form="generalized"),
+    shoal.methods.Suppress(),
 ]
-CROWD, EXCHANGE = shoal.KAnonymity(3), shoal.ProbabilisticKAnonymity(3)
+CROWD, EXCHANGE = shoal.KAnonymity(3), shoal.models.ProbabilisticKAnonymity(3)
 #: methods that release quasi-identifiers as they are, several tables, or sets of columns, with what they promise
 OTHERS = [
-    (shoal.Mdav(groups=[["age", "sex"], ["zip"]]), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
-    (shoal.TMicroaggregate(form="anatomy"), [CROWD, shoal.TCloseness("ill", 0.3)]),
-    (shoal.Anatomy(), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
-    (shoal.Bucketize(), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
-    (shoal.Bucketize(form="permuted"), [CROWD, shoal.MultiplicativeCloseness("ill", 3)]),
-    (shoal.Swap(), [EXCHANGE, shoal.DistinctLDiversity("ill", 2)]),
-    (shoal.IndividualRankingSwap(), [shoal.ProbabilisticKAnonymity(4)]),
-    (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]]), [CROWD]),
-    (shoal.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]], inner="swap"), [EXCHANGE]),
+    (shoal.methods.Mdav(groups=[["age", "sex"], ["zip"]]), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.methods.TMicroaggregate(form="anatomy"), [CROWD, shoal.TCloseness("ill", 0.3)]),
+    (shoal.methods.Anatomy(), [CROWD, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.methods.Bucketize(), [CROWD, shoal.models.MultiplicativeCloseness("ill", 3)]),
+    (shoal.methods.Bucketize(form="permuted"), [CROWD, shoal.models.MultiplicativeCloseness("ill", 3)]),
+    (shoal.methods.Swap(), [EXCHANGE, shoal.DistinctLDiversity("ill", 2)]),
+    (shoal.methods.IndividualRankingSwap(), [shoal.models.ProbabilisticKAnonymity(4)]),
+    (shoal.methods.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]]), [CROWD]),
+    (shoal.methods.Slice(groups=[["age", "sex", "ill"], ["zip", "trace"]], inner="swap"), [EXCHANGE]),
 ]
 
 
@@ -181,9 +181,9 @@ def test_more_persons_than_there_are_cannot_be_promised() -> None:
 def test_what_counts_records_is_refused_where_persons_repeat() -> None:
     table = shoal.read(visits(8)).with_schema(described())
     with pytest.raises((ParameterError, RequirementError), match="persons"):
-        shoal.anonymize(table, shoal.KMAnonymity(2, 2))
+        shoal.anonymize(table, shoal.models.KMAnonymity(2, 2))
     with pytest.raises(ParameterError, match="counts records"):
-        shoal.anonymize(table, shoal.KWildcards(2), method=shoal.Suppress())
+        shoal.anonymize(table, shoal.methods.classes.KWildcards(2), method=shoal.methods.Suppress())
 
 
 @pytest.mark.parametrize(("method", "promises"), OTHERS, ids=repr)
@@ -204,7 +204,7 @@ def test_other_forms_of_a_release_count_persons_and_verify(
 
 def test_nobody_has_more_than_a_share_of_a_class_that_shows_who_is_in_it() -> None:
     frame = visits(8, persons=80)
-    release = shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.Anatomy())
+    release = shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.methods.Anatomy())
     people, values = (part.table.to_pandas() for part in release.parts)
     traced = values.merge(frame[["trace", "id"]], on="trace", validate="one_to_one")
     held = traced.groupby(["class", "id"]).size().groupby("class").max()
@@ -213,7 +213,7 @@ def test_nobody_has_more_than_a_share_of_a_class_that_shows_who_is_in_it() -> No
     assert release.after.prosecutor >= (held / sizes[held.index]).max()
 
 
-@pytest.mark.parametrize("promise", [shoal.KMap(9), shoal.DeltaPresence(0, Fraction(2, 3))], ids=repr)
+@pytest.mark.parametrize("promise", [shoal.models.KMap(9), shoal.models.DeltaPresence(0, Fraction(2, 3))], ids=repr)
 def test_a_population_counts_every_person_once(promise: shoal.Model, tmp_path: Path) -> None:
     """Those of the table, and as many others who look like them, each with several records."""
     frame = visits(5)
@@ -235,7 +235,7 @@ def test_a_population_counts_every_person_once(promise: shoal.Model, tmp_path: P
     own = released.groupby(KNOWN)["id"].nunique()
     records = wide.groupby(KNOWN).size()
     assert (records[own.index] > fit[own.index]).any()
-    if isinstance(promise, shoal.KMap):
+    if isinstance(promise, shoal.models.KMap):
         assert fit[own.index].min() >= 9
     else:
         assert (own * 3 <= fit[own.index] * 2).all()
@@ -246,7 +246,7 @@ def test_a_person_with_too_many_records_to_be_hidden_is_told() -> None:
     frame = visits(6)
     frame.loc[frame.index[::2], "id"] = "P9999"
     with pytest.raises(RequirementError, match="one person has 150 of the 300 records, more than one in 3"):
-        shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.Anatomy())
+        shoal.anonymize(shoal.read(frame).with_schema(described()), CROWD, method=shoal.methods.Anatomy())
 
 
 def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:
@@ -259,10 +259,10 @@ def test_a_pseudonym_that_links_the_records_of_a_person_is_refused() -> None:
     ("seed", "method"),
     [
         *((seed, shoal.Generalize(links="kept", suppression_limit=0.5)) for seed in (11, 12, 13)),
-        (11, shoal.Specialize(links="kept", suppression_limit=0.5)),
-        (12, shoal.Mondrian(links="kept", suppression_limit=0.5)),
-        (13, shoal.Iterate(links="kept", suppression_limit=0.5)),
-        (12, shoal.Subtree(links="kept", suppression_limit=0.5)),
+        (11, shoal.methods.Specialize(links="kept", suppression_limit=0.5)),
+        (12, shoal.methods.Mondrian(links="kept", suppression_limit=0.5)),
+        (13, shoal.methods.Iterate(links="kept", suppression_limit=0.5)),
+        (12, shoal.methods.Subtree(links="kept", suppression_limit=0.5)),
     ],
     ids=repr,
 )
@@ -295,7 +295,7 @@ def test_kept_links_need_a_pseudonym_and_a_promise_about_crowds() -> None:
     assert "says nothing about linked records" in str(raised.value)
 
 
-@pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=0.3), shoal.Mdav()], ids=repr)
+@pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=0.3), shoal.methods.Mdav()], ids=repr)
 def test_the_risk_of_persons_is_told_before_and_after(method: shoal.Method) -> None:
     frame = visits(14)
     release = shoal.anonymize(shoal.read(frame).with_schema(described()), shoal.KAnonymity(5), method=method)

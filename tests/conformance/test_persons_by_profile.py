@@ -54,8 +54,8 @@ CASES = [
     pytest.param(shoal.Generalize(suppression_limit=0.2), [shoal.KAnonymity(5)], {}, marks=pytest.mark.deep),
     (shoal.Generalize(suppression_limit=0.2), [shoal.KAnonymity(3), shoal.TCloseness("fee", 0.3)], {}),
     pytest.param(
-        shoal.Mondrian(suppression_limit=0.2),
-        [shoal.KAnonymity(4), shoal.EntropyLDiversity("reason", 2)],
+        shoal.methods.Mondrian(suppression_limit=0.2),
+        [shoal.KAnonymity(4), shoal.models.EntropyLDiversity("reason", 2)],
         {},
         marks=pytest.mark.deep,
     ),

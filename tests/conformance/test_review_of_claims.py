@@ -68,7 +68,7 @@ def test_randomised_values_do_not_leave_in_a_hierarchy(tmp_path: Path) -> None:
     incomes = [1_000 * i + 10_273 for i in range(40)]
     rows = pa.table({"age": [20 + i % 4 for i in range(40)], "income": incomes})
     table = shoal.read(rows).with_schema(Schema(attributes=(AGE, income)))
-    release = shoal.anonymize(table, KAnonymity(5), method=shoal.StochasticCloseness(epsilon=1))
+    release = shoal.anonymize(table, KAnonymity(5), method=shoal.methods.StochasticCloseness(epsilon=1))
     written = _files(release.write(tmp_path / "release"))
     assert not [value for value in incomes if str(value) in written]
 
@@ -77,15 +77,15 @@ def test_randomised_values_do_not_leave_in_a_hierarchy(tmp_path: Path) -> None:
     "method",
     [
         shoal.Generalize(cells=True),
-        shoal.Iterate(),
-        shoal.Mondrian(),
-        shoal.Mondrian(relaxed=True),
-        shoal.Specialize(),
-        shoal.Subtree(),
+        shoal.methods.Iterate(),
+        shoal.methods.Mondrian(),
+        shoal.methods.Mondrian(relaxed=True),
+        shoal.methods.Specialize(),
+        shoal.methods.Subtree(),
     ],
     ids=str,
 )
-def test_a_star_among_the_values_is_released_as_the_star_of_all(method: shoal.Mondrian) -> None:
+def test_a_star_among_the_values_is_released_as_the_star_of_all(method: shoal.methods.Mondrian) -> None:
     rows = pa.table({"zip": ["*", *"0123456"], "shoe": [1] * 8})
     table = shoal.read(rows).with_schema(Schema(attributes=(TEXT, Attribute(name="shoe"))))
     release = shoal.anonymize(table, KAnonymity(2), method=method)
@@ -122,7 +122,7 @@ def test_tables_of_slices_do_not_claim_what_holds_for_single_columns() -> None:
     sensitive = [Attribute(name=name, role=Role.SENSITIVE) for name in ("ill", "pay")]
     table = shoal.read(pa.table(columns)).with_schema(Schema(attributes=(TEXT, *sensitive, AGE)))
     models = (KAnonymity(2), MultiplicativeCloseness("ill", 2), MultiplicativeCloseness("pay", 2))
-    release = shoal.anonymize(table, *models, method=shoal.Slice(groups=[["zip", "ill", "pay"], ["age"]]))
+    release = shoal.anonymize(table, *models, method=shoal.methods.Slice(groups=[["zip", "ill", "pay"], ["age"]]))
     (together,) = (promise for promise in release.guarantee.promises if promise.model == "composition")
     assert together.parameters["k"] == 2
     assert "t" not in together.parameters
@@ -134,7 +134,7 @@ def test_anatomy_does_not_promise_anything_about_quasi_identifiers(model: Model)
     rows = pa.table({"zip": [str(i) for i in range(8)], "ill": list("xyxyxyxy")})
     table = shoal.read(rows).with_schema(Schema(attributes=(TEXT, ill)))
     with pytest.raises(shoal.ShoalError, match="releases quasi-identifiers as they are"):
-        shoal.anonymize(table, KAnonymity(2), model, method=shoal.Anatomy())
+        shoal.anonymize(table, KAnonymity(2), model, method=shoal.methods.Anatomy())
 
 
 def test_the_files_of_a_release_hold_no_more_columns_than_certified(tmp_path: Path) -> None:
@@ -146,16 +146,22 @@ def test_the_files_of_a_release_hold_no_more_columns_than_certified(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "method",
-    [shoal.Generalize(cells=True), shoal.Iterate(), shoal.Mondrian(), shoal.Specialize(), shoal.Subtree()],
+    [
+        shoal.Generalize(cells=True),
+        shoal.methods.Iterate(),
+        shoal.methods.Mondrian(),
+        shoal.methods.Specialize(),
+        shoal.methods.Subtree(),
+    ],
     ids=str,
 )
-def test_presence_is_not_promised_for_classes_that_may_cover_a_person_twice(method: shoal.Mondrian) -> None:
+def test_presence_is_not_promised_for_classes_that_may_cover_a_person_twice(method: shoal.methods.Mondrian) -> None:
     with pytest.raises(shoal.ShoalError, match="do not cover anyone twice"):
         shoal.Plan(schema=Schema(attributes=(AGE,)), models=(DeltaPresence("1/2", 1),), method=method)
 
 
-@pytest.mark.parametrize("method", [shoal.Mondrian(), shoal.Specialize()], ids=str)
-def test_a_model_of_released_values_is_refused_where_they_are_chosen_last(method: shoal.Mondrian) -> None:
+@pytest.mark.parametrize("method", [shoal.methods.Mondrian(), shoal.methods.Specialize()], ids=str)
+def test_a_model_of_released_values_is_refused_where_they_are_chosen_last(method: shoal.methods.Mondrian) -> None:
     with pytest.raises(shoal.ShoalError, match="depends on the released values"):
         shoal.Plan(schema=Schema(attributes=(AGE,)), models=(KMAnonymity(4, m=1),), method=method)
 
@@ -247,7 +253,7 @@ def test_a_swap_claims_the_k_of_clusters_before_they_were_merged_for_their_value
     rows = pa.table({"age": [0, 1, 10, 11, 12], "ill": list("aabbc")})
     table = shoal.read(rows).with_schema(Schema(attributes=(AGE, ill)))
     models = (ProbabilisticKAnonymity(2), DistinctLDiversity("ill", 2))
-    release = shoal.anonymize(table, *models, method=shoal.Swap())
+    release = shoal.anonymize(table, *models, method=shoal.methods.Swap())
     linked, clusters = release.guarantee.promises
     assert linked.parameters["k"] == 2
     assert release.after.prosecutor == release.after.marketer == 1 / 2
@@ -258,7 +264,7 @@ def test_a_swap_promises_to_hide_records_and_not_values() -> None:
     ill = Attribute(name="ill", role=Role.SENSITIVE)
     rows = pa.table({"age": [20, 21, 22, 70, 71, 72], "ill": ["hiv", "hiv", "flu", "cold", "gout", "flu"]})
     table = shoal.read(rows).with_schema(Schema(attributes=(AGE, ill)))
-    release = shoal.anonymize(table, ProbabilisticKAnonymity(3), method=shoal.Swap())
+    release = shoal.anonymize(table, ProbabilisticKAnonymity(3), method=shoal.methods.Swap())
     (promise,) = release.guarantee.promises
     assert "finds the record that" in promise.statement
     assert any("probability m/c" in text for text in promise.assumptions)

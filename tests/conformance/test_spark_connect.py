@@ -35,7 +35,7 @@ rows = pa.table({
 Attribute = shoal.Attribute
 COLUMNS = (
     Attribute(name="age", role="quasi-identifier", kind="numeric", domain=shoal.Domain(minimum=0, maximum=99),
-              hierarchy=shoal.Intervals(widths=(5, 10, 20, 100))),
+              hierarchy=shoal.schema.Intervals(widths=(5, 10, 20, 100))),
     Attribute(name="rowid", role="quasi-identifier", domain=shoal.Domain(values=("F", "M"))),
     Attribute(name="illness", role="sensitive", domain=shoal.Domain(values=("a", "b", "c"))),
     Attribute(name="who", role="drop"),
@@ -43,9 +43,9 @@ COLUMNS = (
 PERSONS = (*COLUMNS[:3], Attribute(name="who", role="person"))
 CASES = [
     (COLUMNS, shoal.KAnonymity(5), shoal.Generalize()),
-    (COLUMNS, shoal.KAnonymity(5), shoal.Specialize()),
+    (COLUMNS, shoal.KAnonymity(5), shoal.methods.Specialize()),
     (PERSONS, shoal.KAnonymity(4), shoal.Generalize()),
-    (COLUMNS, shoal.DifferentialPrivacy(epsilon=2, delta="1e-6"), shoal.Truthful()),
+    (COLUMNS, shoal.DifferentialPrivacy(epsilon=2, delta="1e-6"), shoal.methods.Truthful()),
 ]
 for number, (columns, promise, method) in enumerate(CASES):
     plan = shoal.Plan(schema=shoal.Schema(attributes=columns), models=(promise,), method=method)

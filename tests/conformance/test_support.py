@@ -41,7 +41,9 @@ def _onsets(changed: dt.date, run: int) -> list[str]:
     days = [changed, *(dt.date(2020, 3, 1) + dt.timedelta(days=i % 5) for i in range(39))]
     rows = pa.table({"age": [20 + i % 4 for i in range(40)], "onset": days})
     table = shoal.read(rows).with_schema(Schema(attributes=(AGE, ONSET)))
-    plan = shoal.Plan(schema=table.schema, models=(shoal.KAnonymity(5),), method=shoal.StochasticCloseness(epsilon=1))
+    plan = shoal.Plan(
+        schema=table.schema, models=(shoal.KAnonymity(5),), method=shoal.methods.StochasticCloseness(epsilon=1)
+    )
     release = plan.run(table, source=SeededSource(run))
     return [str(value) for value in release.table.to_arrow()["onset"].to_pylist()]
 
@@ -62,23 +64,25 @@ PRIVATE: dict[str, shoal.Plan] = {
     "truthful": shoal.Plan(
         schema=Schema(attributes=(AGE, TOWN, FELT)),
         models=(shoal.DifferentialPrivacy(epsilon=2, delta=1e-2),),
-        method=shoal.Truthful(levels={"age": 1, "town": 1, "pain": 0}),
+        method=shoal.methods.Truthful(levels={"age": 1, "town": 1, "pain": 0}),
     ),
     "truthful-tables": shoal.Plan(
         schema=Schema(attributes=(AGE, TOWN, FELT)),
         models=(shoal.DifferentialPrivacy(epsilon=4, delta=1e-2),),
-        method=shoal.TruthfulTables(tables="columns"),
+        method=shoal.methods.TruthfulTables(tables="columns"),
     ),
     "truthful-tables, joint": shoal.Plan(
         schema=Schema(attributes=(AGE, TOWN, FELT)),
         models=(shoal.DifferentialPrivacy(epsilon=4, delta=1e-2),),
-        method=shoal.TruthfulTables(tables="pairs+joint", pairs=0),
+        method=shoal.methods.TruthfulTables(tables="pairs+joint", pairs=0),
     ),
     "dp-microaggregation": shoal.Plan(
-        schema=DAYS, models=(shoal.EpsilonBudget(2),), method=shoal.DPMicroaggregation(target="original", k=20)
+        schema=DAYS,
+        models=(shoal.methods.noise.EpsilonBudget(2),),
+        method=shoal.methods.DPMicroaggregation(target="original", k=20),
     ),
     "stochastic-closeness": shoal.Plan(
-        schema=DAYS, models=(shoal.KAnonymity(5),), method=shoal.StochasticCloseness(epsilon=2)
+        schema=DAYS, models=(shoal.KAnonymity(5),), method=shoal.methods.StochasticCloseness(epsilon=2)
     ),
 }
 #: a value of the declared domain that nobody in the table has, for each column that a promise covers

@@ -42,7 +42,12 @@ def _sum_weights(table: shoal.Table) -> float:
     return sum(table.to_arrow()["pw"].to_pylist())
 
 
-METHODS = [shoal.Generalize(suppression_limit=1), shoal.Mondrian(), shoal.TMicroaggregate(), shoal.Suppress()]
+METHODS = [
+    shoal.Generalize(suppression_limit=1),
+    shoal.methods.Mondrian(),
+    shoal.methods.TMicroaggregate(),
+    shoal.methods.Suppress(),
+]
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -65,20 +70,20 @@ def test_a_released_survey_is_assessed_by_its_own_weights(survey) -> None:
     assert found.survey is None or found.survey.records == release.records
 
 
-K, P = shoal.KAnonymity(5), shoal.ProbabilisticKAnonymity(5)
-CLOSE = shoal.MultiplicativeCloseness("illness", 3)
+K, P = shoal.KAnonymity(5), shoal.models.ProbabilisticKAnonymity(5)
+CLOSE = shoal.models.MultiplicativeCloseness("illness", 3)
 
 
 @pytest.mark.parametrize(
     ("method", "promises", "together"),
     [
-        (shoal.Mdav(), (K,), ("illness", "pw")),
-        (shoal.VMdav(), (K,), ("illness", "pw")),
-        (shoal.Suppress(), (K,), ("illness", "pw")),
-        (shoal.Swap(), (P,), ("illness", "pw")),
-        (shoal.IndividualRankingSwap(), (P,), ("region", "sex", "pw")),
-        (shoal.Bucketize(form="permuted"), (CLOSE,), ("pw",)),
-        (shoal.Slice(), (K, shoal.DistinctLDiversity("illness", 2)), ("pw",)),
+        (shoal.methods.Mdav(), (K,), ("illness", "pw")),
+        (shoal.methods.VMdav(), (K,), ("illness", "pw")),
+        (shoal.methods.Suppress(), (K,), ("illness", "pw")),
+        (shoal.methods.Swap(), (P,), ("illness", "pw")),
+        (shoal.methods.IndividualRankingSwap(), (P,), ("region", "sex", "pw")),
+        (shoal.methods.Bucketize(form="permuted"), (CLOSE,), ("pw",)),
+        (shoal.methods.Slice(), (K, shoal.DistinctLDiversity("illness", 2)), ("pw",)),
     ],
     ids=lambda each: getattr(each, "name", None),
 )
@@ -98,7 +103,7 @@ def test_calibrated_weights_add_up_in_every_stratum(survey, tmp_path, level) -> 
     least = min(Counter((side[row["region"]], row["sex"]) for row in rows).values())
     method = shoal.Generalize(suppression_limit=1, levels={"region": level, "sex": 0})
     shoal.anonymize(survey, shoal.KAnonymity(least + 1), method=method).write(tmp_path / "release")
-    found = shoal.calibrated_weights(tmp_path / "release", survey)
+    found = shoal.estimation.calibrated_weights(tmp_path / "release", survey)
     before, after = Counter(), Counter()
     for row in rows:
         before[side[row["region"]]] += row["pw"]
@@ -119,6 +124,6 @@ def test_a_release_without_weights_is_not_calibrated(survey, tmp_path) -> None:
     table = shoal.read(plain).with_schema(schema)
     shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.Generalize()).write(tmp_path / "release")
     with pytest.raises(InputError, match="role `weight`"):
-        shoal.calibrated_weights(tmp_path / "release", table)
+        shoal.estimation.calibrated_weights(tmp_path / "release", table)
     with pytest.raises(InputError, match="no release"):
-        shoal.calibrated_weights(tmp_path, table)
+        shoal.estimation.calibrated_weights(tmp_path, table)

@@ -43,7 +43,7 @@ def test_the_same_random_bits_give_the_same_release(load: Load) -> None:
     )
     rows = pa.table({"age": [20 + i % 7 for i in range(900)], "sex": ["f" if i % 5 else "m" for i in range(900)]})
     plan = shoal.Plan(
-        schema=schema, models=(shoal.DifferentialPrivacy(epsilon=1, delta=1e-3),), method=shoal.Truthful()
+        schema=schema, models=(shoal.DifferentialPrivacy(epsilon=1, delta=1e-3),), method=shoal.methods.Truthful()
     )
     found = plan.run(load(rows), source=SeededSource(8)).table.to_arrow().to_pylist()
     expected = plan.run(shoal.read(rows), source=SeededSource(8)).table.to_arrow().to_pylist()

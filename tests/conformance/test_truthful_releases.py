@@ -58,7 +58,7 @@ def table(rows: pa.Table | None = None) -> shoal.Table:
 
 
 def release(*others: models.Model, seed: int = 1, rows: pa.Table | None = None, **method: object) -> shoal.Release:
-    chosen = shoal.Truthful(**method)  # type: ignore[arg-type]
+    chosen = shoal.methods.Truthful(**method)  # type: ignore[arg-type]
     plan = shoal.Plan(schema=SCHEMA, models=(WANTED, *others), method=chosen)
     return plan.run(table(rows), source=SeededSource(seed))
 
@@ -78,7 +78,7 @@ def release(*others: models.Model, seed: int = 1, rows: pa.Table | None = None, 
     ids=str,
 )
 def test_a_release_verifies_and_its_plan_makes_another(method: dict[str, object], tmp_path: Path) -> None:
-    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful(**method))  # type: ignore[arg-type]
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.methods.Truthful(**method))  # type: ignore[arg-type]
     made = plan.run(table())
     folder = made.write(tmp_path / "release", csv=True)
     found = shoal.verify(folder)
@@ -182,16 +182,16 @@ def test_differential_privacy_and_its_method_go_together() -> None:
     with pytest.raises(PlanError, match="is kept by method `truthful`"):
         shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Generalize())
     with pytest.raises(PlanError, match="keeps one promise"):
-        shoal.Plan(schema=SCHEMA, models=(models.KAnonymity(2),), method=shoal.Truthful())
+        shoal.Plan(schema=SCHEMA, models=(models.KAnonymity(2),), method=shoal.methods.Truthful())
     with pytest.raises(PlanError, match="keeps one promise"):
-        shoal.Plan(schema=SCHEMA, models=(WANTED, WANTED), method=shoal.Truthful())
+        shoal.Plan(schema=SCHEMA, models=(WANTED, WANTED), method=shoal.methods.Truthful())
 
 
 def test_models_that_need_a_population_are_refused_with_the_reason() -> None:
     with pytest.raises(PlanError, match="population"):
-        shoal.Plan(schema=SCHEMA, models=(WANTED, models.KMap(3)), method=shoal.Truthful())
+        shoal.Plan(schema=SCHEMA, models=(WANTED, models.KMap(3)), method=shoal.methods.Truthful())
     with pytest.raises(ParameterError, match="population"):
-        shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful()).run(table(), population=table())
+        shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.methods.Truthful()).run(table(), population=table())
 
 
 def test_columns_without_declared_domains_are_refused_in_one_error() -> None:
@@ -263,7 +263,9 @@ def test_a_model_of_sensitive_values_filters_what_was_drawn(operator: str, model
 def test_beside_a_filter_the_standard_definition_is_promised(asked: dict[str, object], tmp_path: Path) -> None:
     """The probabilistic definition is not closed under post-processing; the standard one is."""
     wanted = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3, **asked)  # type: ignore[arg-type]
-    plan = shoal.Plan(schema=SCHEMA, models=(wanted, models.DistinctLDiversity("pain", 3)), method=shoal.Truthful())
+    plan = shoal.Plan(
+        schema=SCHEMA, models=(wanted, models.DistinctLDiversity("pain", 3)), method=shoal.methods.Truthful()
+    )
     made = plan.run(table())
     promise = made.guarantee.promises[0]
     assert promise.parameters["definition"] == "standard"
@@ -280,7 +282,9 @@ def test_beside_a_filter_the_standard_definition_is_promised(asked: dict[str, ob
 def test_a_filter_beside_the_probabilistic_definition_does_not_verify(tmp_path: Path) -> None:
     """A certificate that is right in everything else: its m is large enough for both definitions."""
     wanted = shoal.DifferentialPrivacy(epsilon=1, delta=1e-3)
-    plan = shoal.Plan(schema=SCHEMA, models=(wanted, models.PSensitive("pain", p=2, k=60)), method=shoal.Truthful())
+    plan = shoal.Plan(
+        schema=SCHEMA, models=(wanted, models.PSensitive("pain", p=2, k=60)), method=shoal.methods.Truthful()
+    )
     folder = plan.run(table()).write(tmp_path / "release")
     path = folder / "certificate.json"
     certificate = json.loads(path.read_text())
@@ -309,7 +313,7 @@ def test_where_cells_look_alike_a_tree_keeps_the_standard_definition_only(
     scheme: str, operator: str, tmp_path: Path
 ) -> None:
     """`test_truthful_end_to_end.py` shows that the probabilistic one does not hold; levels that are told, do."""
-    method = shoal.Truthful(scheme=scheme, operator=operator)  # type: ignore[arg-type]
+    method = shoal.methods.Truthful(scheme=scheme, operator=operator)  # type: ignore[arg-type]
     wanted = shoal.DifferentialPrivacy(epsilon="0.5", delta="0.0068")
     rows = shoal.read(pa.table({"value": ["b"] * 260 + ["a"] * 130})).with_schema(STARRED)
     made = shoal.Plan(schema=STARRED, models=(wanted,), method=method).run(rows)
@@ -332,7 +336,7 @@ def test_a_filter_depends_on_the_sampled_classes_alone() -> None:
     """With the same random bits, the filter removes classes from what is released without it, and adds none."""
     model = models.DistinctLDiversity("pain", 3)
     fixed = {"levels": {"town": 0, "age": 1, "pain": 0}}
-    standard = shoal.Plan(schema=SCHEMA, models=(WANTED.post_processed(),), method=shoal.Truthful(**fixed))  # type: ignore[arg-type]
+    standard = shoal.Plan(schema=SCHEMA, models=(WANTED.post_processed(),), method=shoal.methods.Truthful(**fixed))  # type: ignore[arg-type]
     bare = Counter(
         tuple(row.values()) for row in standard.run(table(), source=SeededSource(1)).table.to_arrow().to_pylist()
     )
@@ -364,7 +368,7 @@ def test_a_conditional_promise_says_what_it_rests_on() -> None:
     assert walked.strength == "conditional"
     assert any("walk" in assumption for assumption in walked.assumptions)
     assert any("seed" in assumption for assumption in walked.assumptions)
-    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful())
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.methods.Truthful())
     assert plan.run(table()).guarantee.promises[0].strength == "unconditional"
 
 
@@ -465,7 +469,7 @@ def _broken(certificate: dict, part: str) -> None:
 
 @pytest.fixture(scope="module", params=["trim", "sampling"])
 def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.Truthful(operator=request.param))
+    plan = shoal.Plan(schema=SCHEMA, models=(WANTED,), method=shoal.methods.Truthful(operator=request.param))
     return plan.run(table()).write(tmp_path_factory.mktemp("truthful") / request.param)
 
 
@@ -630,7 +634,7 @@ def test_records_with_missing_values_are_left_out_silently() -> None:
         dataclasses.replace(each, missing=Missing.DROP) if each.name == "age" else each for each in SCHEMA
     )
     data = shoal.read(people()).with_schema(Schema(attributes=attributes))
-    made = shoal.anonymize(data, WANTED, method=shoal.Truthful(levels={"age": 1, "town": 1, "pain": 0}))
+    made = shoal.anonymize(data, WANTED, method=shoal.methods.Truthful(levels={"age": 1, "town": 1, "pain": 0}))
     assert None not in made.table.to_arrow()["age"].to_pylist()
     assert "left-out" not in [event.name for event in made.guarantee.events]
     assert made.private is not None
@@ -656,6 +660,6 @@ def test_where_cells_look_alike_the_standard_definition_is_promised(tmp_path: Pa
     table = shoal.read(pa.table({"letter": ["b"] * 400 + ["a"]})).with_schema(known)
     asked = shoal.DifferentialPrivacy(epsilon=2, delta=0.01, definition="probabilistic")
     for scheme, promised in (("multi-dimensional", "standard"), ("full-domain", "probabilistic")):
-        plan = shoal.Plan(schema=known, models=(asked,), method=shoal.Truthful(scheme=scheme))
+        plan = shoal.Plan(schema=known, models=(asked,), method=shoal.methods.Truthful(scheme=scheme))
         made = plan.run(table, source=SeededSource(1))
         assert made.guarantee.promises[0].parameters["definition"] == promised

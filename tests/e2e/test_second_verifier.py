@@ -85,14 +85,14 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     promises = (
         shoal.KAnonymity(5),
         shoal.DistinctLDiversity("diagnosis", 3),
-        shoal.RecursiveLDiversity("diagnosis", c=4, l=2),
-        shoal.EntropyLDiversity("diagnosis", 2),
+        shoal.models.RecursiveLDiversity("diagnosis", c=4, l=2),
+        shoal.models.EntropyLDiversity("diagnosis", 2),
         shoal.TCloseness("diagnosis", 0.6, distance="equal"),
         shoal.TCloseness("diagnosis", 0.6, distance="hierarchical"),
         shoal.TCloseness("length_of_stay", 0.5),
     )
     folder = tmp_path_factory.mktemp("hospital") / "release"
-    return shoal.anonymize(table, *promises, method=shoal.Mondrian()).write(folder)
+    return shoal.anonymize(table, *promises, method=shoal.methods.Mondrian()).write(folder)
 
 
 def test_every_promise_of_a_release_that_shows_all_of_them_holds(page: Any, hospital: Path) -> None:

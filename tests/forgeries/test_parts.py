@@ -54,7 +54,7 @@ def make_releases(folder: Path) -> Path:
     )
     table = shoal.read(rows, schema=schema)
     one = shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.Generalize())
-    two = shoal.anonymize(table, shoal.DistinctLDiversity("illness", 3), method=shoal.Anatomy())
+    two = shoal.anonymize(table, shoal.DistinctLDiversity("illness", 3), method=shoal.methods.Anatomy())
     one.write(folder / "whole", csv=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shoal.tables, "site_of", lambda _: _Parts())

@@ -70,9 +70,9 @@ def _doubled(found: re.Match[str]) -> str:
 
 METHODS = {
     "generalize": shoal.Generalize(suppression_limit=1),
-    "suppress": shoal.Suppress(),
-    "anatomy": shoal.Anatomy(),
-    "swap": shoal.Swap(),
+    "suppress": shoal.methods.Suppress(),
+    "anatomy": shoal.methods.Anatomy(),
+    "swap": shoal.methods.Swap(),
 }
 
 
@@ -91,7 +91,7 @@ def make_crowds(name: str, folder: Path) -> Path:
         Attribute(name="ill", role="sensitive"),
     )
     table = shoal.read(pa.Table.from_pylist(rows)).with_schema(Schema(attributes=attributes))
-    promise = shoal.ProbabilisticKAnonymity(3) if name == "swap" else shoal.KAnonymity(3)
+    promise = shoal.models.ProbabilisticKAnonymity(3) if name == "swap" else shoal.KAnonymity(3)
     made = shoal.anonymize(table, promise, method=METHODS[name])
     return made.write(folder / "release")
 

@@ -32,8 +32,8 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make_releases(place: Path, *, newcomers: int = 7) -> list[Path]:
     """Write three releases of a series, in which people come and one leaves, and return their folders."""
     study = shoal.Series.create(place / "study", key="id")
-    models = (shoal.KAnonymity(3), shoal.SeriesKAnonymity(3, show_crowds=True))
-    plan = shoal.Plan(schema=SCHEMA, models=models, method=shoal.Specialize(suppression_limit=1))
+    models = (shoal.KAnonymity(3), shoal.series.SeriesKAnonymity(3, show_crowds=True))
+    plan = shoal.Plan(schema=SCHEMA, models=models, method=shoal.methods.Specialize(suppression_limit=1))
     later = crowd_of(18 + newcomers)
     versions = [crowd_of(18), later, {key: row for key, row in later.items() if key != "p2"}]
     for number, people in enumerate(versions, start=1):
@@ -172,7 +172,7 @@ def test_releases_without_crowds_cannot_be_checked(tmp_path: Path) -> None:
     study = shoal.Series.create(tmp_path / "study", key="id")
     for number in (10, 14):
         table = table_of(crowd_of(number))
-        shoal.anonymize(table, k=2, series=study, method=shoal.Specialize()).write(tmp_path / f"r{number}")
+        shoal.anonymize(table, k=2, series=study, method=shoal.methods.Specialize()).write(tmp_path / f"r{number}")
     passed, told = _outcome(tmp_path / "r14", tmp_path / "r10")
     assert not passed
     assert "does not show its joint crowds" in told

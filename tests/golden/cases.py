@@ -33,8 +33,8 @@ MEASURES = (
 KEY = b"a fixed key, for golden releases"
 
 K = shoal.KAnonymity(4)
-CROWD = shoal.ProbabilisticKAnonymity(4)
-CLOSE = shoal.MultiplicativeCloseness("charge", 2)
+CROWD = shoal.models.ProbabilisticKAnonymity(4)
+CLOSE = shoal.models.MultiplicativeCloseness("charge", 2)
 PRIVATE = shoal.DifferentialPrivacy(epsilon=2, delta=0.01)
 
 
@@ -137,9 +137,9 @@ def _recoding() -> dict[str, Case]:
             method=shoal.Generalize(),
             promises=(
                 shoal.DistinctLDiversity("diagnosis", 3),
-                shoal.EntropyLDiversity("diagnosis", 2.5),
-                shoal.RecursiveLDiversity("diagnosis", 3, 2),
-                shoal.PSensitive(("diagnosis", "class pain"), 2, 5),
+                shoal.models.EntropyLDiversity("diagnosis", 2.5),
+                shoal.models.RecursiveLDiversity("diagnosis", 3, 2),
+                shoal.models.PSensitive(("diagnosis", "class pain"), 2, 5),
             ),
             columns=("age", "workclass", "diagnosis", "class pain"),
         ),
@@ -155,140 +155,166 @@ def _recoding() -> dict[str, Case]:
         "generalize, likeness": Case(
             method=shoal.Generalize(suppression_limit=0.2),
             promises=(
-                shoal.BetaLikeness("class pain", 1.5, enhanced=True),
-                shoal.BetaLikeness("diagnosis", 2),
-                shoal.DeltaDisclosure("diagnosis", 1.5),
-                shoal.MultiplicativeCloseness("diagnosis", 4),
+                shoal.models.BetaLikeness("class pain", 1.5, enhanced=True),
+                shoal.models.BetaLikeness("diagnosis", 2),
+                shoal.models.DeltaDisclosure("diagnosis", 1.5),
+                shoal.models.MultiplicativeCloseness("diagnosis", 4),
             ),
             columns=("age", "workclass", "diagnosis", "class pain"),
         ),
         "generalize, risks": Case(
             method=shoal.Generalize(),
-            promises=(shoal.AverageRisk(0.2), shoal.SampleUniqueness(0.02), shoal.KMAnonymity(6, 2), CROWD),
+            promises=(
+                shoal.models.AverageRisk(0.2),
+                shoal.models.SampleUniqueness(0.02),
+                shoal.models.KMAnonymity(6, 2),
+                CROWD,
+            ),
         ),
         "generalize, estimated uniqueness": Case(
-            method=shoal.Generalize(), promises=(shoal.EstimatedUniqueness(0.001, 0.1, "zayatz"),), **small
+            method=shoal.Generalize(), promises=(shoal.models.EstimatedUniqueness(0.001, 0.1, "zayatz"),), **small
         ),
-        "generalize, k-map": Case(method=shoal.Generalize(), promises=(shoal.KMap(6),), **everybody),
-        "generalize, estimated k-map": Case(method=shoal.Generalize(), promises=(shoal.EstimatedKMap(20, 0.1),)),
+        "generalize, k-map": Case(method=shoal.Generalize(), promises=(shoal.models.KMap(6),), **everybody),
+        "generalize, estimated k-map": Case(method=shoal.Generalize(), promises=(shoal.models.EstimatedKMap(20, 0.1),)),
         "generalize, delta-presence": Case(
-            method=shoal.Generalize(suppression_limit=0.2), promises=(shoal.DeltaPresence(0.2, 0.8),), **everybody
-        ),
-        "iterate": Case(method=shoal.Iterate(), pseudonyms=True),
-        "iterate, prices": Case(
-            method=shoal.Iterate(first_price=0.2, growth=2, saving=0.1),
-            promises=(shoal.KMap(6), shoal.TCloseness("diagnosis", 0.5)),
+            method=shoal.Generalize(suppression_limit=0.2),
+            promises=(shoal.models.DeltaPresence(0.2, 0.8),),
             **everybody,
         ),
-        "mondrian": Case(columns=ALL, method=shoal.Mondrian(intervals=True)),
+        "iterate": Case(method=shoal.methods.Iterate(), pseudonyms=True),
+        "iterate, prices": Case(
+            method=shoal.methods.Iterate(first_price=0.2, growth=2, saving=0.1),
+            promises=(shoal.models.KMap(6), shoal.TCloseness("diagnosis", 0.5)),
+            **everybody,
+        ),
+        "mondrian": Case(columns=ALL, method=shoal.methods.Mondrian(intervals=True)),
         "mondrian, relaxed": Case(
-            method=shoal.Mondrian(relaxed=True, intervals=False),
+            method=shoal.methods.Mondrian(relaxed=True, intervals=False),
             promises=(K, shoal.DistinctLDiversity("diagnosis", 2)),
             **small,
         ),
-        "specialize": Case(method=shoal.Specialize()),
+        "specialize": Case(method=shoal.methods.Specialize()),
         "specialize, foresight": Case(
-            method=shoal.Specialize(foresight=5, intervals=False, quality="precision"), columns=CODES
+            method=shoal.methods.Specialize(foresight=5, intervals=False, quality="precision"), columns=CODES
         ),
-        "subtree": Case(method=shoal.Subtree()),
+        "subtree": Case(method=shoal.methods.Subtree()),
         "subtree, closeness": Case(
-            method=shoal.Subtree(suppression_limit=0.1), promises=(K, shoal.TCloseness("charge", 0.3)), **small
+            method=shoal.methods.Subtree(suppression_limit=0.1), promises=(K, shoal.TCloseness("charge", 0.3)), **small
         ),
     }
 
 
 def _classes() -> dict[str, Case]:
-    nominal = shoal.MultiplicativeCloseness("diagnosis", 2)
+    nominal = shoal.models.MultiplicativeCloseness("diagnosis", 2)
     near, groups = shoal.TCloseness("charge", 0.2), [["age", "diagnosis"], ["workclass", "charge"]]
     small = {"columns": SMALL}
     return {
-        "bucketize": Case(columns=ALL, method=shoal.Bucketize(class_size=9), promises=(K, CLOSE)),
-        "bucketize, generalized": Case(method=shoal.Bucketize(form="generalized"), promises=(K, nominal), **small),
+        "bucketize": Case(columns=ALL, method=shoal.methods.Bucketize(class_size=9), promises=(K, CLOSE)),
+        "bucketize, generalized": Case(
+            method=shoal.methods.Bucketize(form="generalized"), promises=(K, nominal), **small
+        ),
         "bucketize, permuted": Case(
-            method=shoal.Bucketize(form="permuted"),
-            promises=(K, shoal.MultiplicativeCloseness("charge", "1.5")),
+            method=shoal.methods.Bucketize(form="permuted"),
+            promises=(K, shoal.models.MultiplicativeCloseness("charge", "1.5")),
             pseudonyms=True,
             **small,
         ),
-        "bucketize, anatomy": Case(method=shoal.Bucketize(form="anatomy"), promises=(K, CLOSE), pseudonyms=True),
+        "bucketize, anatomy": Case(
+            method=shoal.methods.Bucketize(form="anatomy"), promises=(K, CLOSE), pseudonyms=True
+        ),
         "bucketize, several": Case(
-            method=shoal.Bucketize(buckets=2),
+            method=shoal.methods.Bucketize(buckets=2),
             promises=(K, CLOSE, nominal),
             changes={"age": {"missing": "drop"}},
             **small,
         ),
-        "t-microaggregate": Case(method=shoal.TMicroaggregate(), promises=(K, near)),
+        "t-microaggregate": Case(method=shoal.methods.TMicroaggregate(), promises=(K, near)),
         "t-microaggregate, closeness first": Case(
-            method=shoal.TMicroaggregate(strategy="closeness-first"), promises=(K, near), pseudonyms=True, **small
-        ),
-        "t-microaggregate, generalized": Case(
-            method=shoal.TMicroaggregate(strategy="merge-first", form="generalized"),
-            promises=(K, shoal.TCloseness("diagnosis", "0.3")),
-        ),
-        "t-microaggregate, anatomy": Case(method=shoal.TMicroaggregate(form="anatomy"), promises=(K, near), **small),
-        "anatomy": Case(method=shoal.Anatomy(), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), csv=True),
-        "anatomy, confidential": Case(
-            method=shoal.Anatomy(grouping="confidential", attribute="charge"), promises=(shoal.KAnonymity(20),), **small
-        ),
-        "stochastic-closeness": Case(
-            columns=ALL,
-            method=shoal.StochasticCloseness(epsilon=2),
-            changes={"class pain": {"missing": "drop"}},
-        ),
-        "stochastic-closeness, t": Case(method=shoal.StochasticCloseness(t=3, form="generalized"), **small),
-        "stochastic-closeness, refinement": Case(
-            method=shoal.StochasticCloseness(epsilon=1.5, mechanism="refinement"),
-            pseudonyms=True,
-            table=lambda: rows(60),
-            **small,
-        ),
-        "slice": Case(method=shoal.Slice(groups=groups), **small),
-        "slice, found": Case(columns=ALL[1:-1], method=shoal.Slice(size=3)),
-        "slice, bucketize": Case(
-            method=shoal.Slice(groups=[["age", "diagnosis"], ["workclass", "charge"]], inner="bucketize"),
-            promises=(K, CLOSE, nominal),
-            **small,
-        ),
-        "slice, mdav": Case(
-            method=shoal.Slice(groups=[["name", "age", "diagnosis"], ["workclass", "charge"]], inner="mdav"),
+            method=shoal.methods.TMicroaggregate(strategy="closeness-first"),
             promises=(K, near),
             pseudonyms=True,
             **small,
         ),
-        "suppress": Case(columns=ALL, method=shoal.Suppress(), internal=True),
+        "t-microaggregate, generalized": Case(
+            method=shoal.methods.TMicroaggregate(strategy="merge-first", form="generalized"),
+            promises=(K, shoal.TCloseness("diagnosis", "0.3")),
+        ),
+        "t-microaggregate, anatomy": Case(
+            method=shoal.methods.TMicroaggregate(form="anatomy"), promises=(K, near), **small
+        ),
+        "anatomy": Case(
+            method=shoal.methods.Anatomy(), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), csv=True
+        ),
+        "anatomy, confidential": Case(
+            method=shoal.methods.Anatomy(grouping="confidential", attribute="charge"),
+            promises=(shoal.KAnonymity(20),),
+            **small,
+        ),
+        "stochastic-closeness": Case(
+            columns=ALL,
+            method=shoal.methods.StochasticCloseness(epsilon=2),
+            changes={"class pain": {"missing": "drop"}},
+        ),
+        "stochastic-closeness, t": Case(method=shoal.methods.StochasticCloseness(t=3, form="generalized"), **small),
+        "stochastic-closeness, refinement": Case(
+            method=shoal.methods.StochasticCloseness(epsilon=1.5, mechanism="refinement"),
+            pseudonyms=True,
+            table=lambda: rows(60),
+            **small,
+        ),
+        "slice": Case(method=shoal.methods.Slice(groups=groups), **small),
+        "slice, found": Case(columns=ALL[1:-1], method=shoal.methods.Slice(size=3)),
+        "slice, bucketize": Case(
+            method=shoal.methods.Slice(groups=[["age", "diagnosis"], ["workclass", "charge"]], inner="bucketize"),
+            promises=(K, CLOSE, nominal),
+            **small,
+        ),
+        "slice, mdav": Case(
+            method=shoal.methods.Slice(groups=[["name", "age", "diagnosis"], ["workclass", "charge"]], inner="mdav"),
+            promises=(K, near),
+            pseudonyms=True,
+            **small,
+        ),
+        "suppress": Case(columns=ALL, method=shoal.methods.Suppress(), internal=True),
         "suppress, caps": Case(
-            method=shoal.Suppress(importance={"age": 2}, most={"admitted": 1}, strata=["workclass"]),
+            method=shoal.methods.Suppress(importance={"age": 2}, most={"admitted": 1}, strata=["workclass"]),
             promises=(shoal.KAnonymity(3), shoal.DistinctLDiversity("diagnosis", 2)),
             pseudonyms=True,
         ),
-        "suppress, wildcards": Case(method=shoal.Suppress(), promises=(shoal.KWildcards(3, 2),)),
-        "mdav": Case(columns=ALL, method=shoal.Mdav(), internal=True),
+        "suppress, wildcards": Case(
+            method=shoal.methods.Suppress(), promises=(shoal.methods.classes.KWildcards(3, 2),)
+        ),
+        "mdav": Case(columns=ALL, method=shoal.methods.Mdav(), internal=True),
         "mdav, promises": Case(
-            method=shoal.Mdav(decimals=1), promises=(K, shoal.DistinctLDiversity("diagnosis", 3)), pseudonyms=True
+            method=shoal.methods.Mdav(decimals=1),
+            promises=(K, shoal.DistinctLDiversity("diagnosis", 3)),
+            pseudonyms=True,
         ),
         "mdav, groups": Case(
             columns=ALL,
-            method=shoal.Mdav(groups=[["age", "workclass"], ["admitted", "schooling"]], categories="points"),
+            method=shoal.methods.Mdav(groups=[["age", "workclass"], ["admitted", "schooling"]], categories="points"),
             pseudonyms=True,
         ),
         "mdav, closeness first": Case(
-            method=shoal.Mdav(strategy="closeness-first", categories="semantic"),
+            method=shoal.methods.Mdav(strategy="closeness-first", categories="semantic"),
             promises=(K, shoal.TCloseness("diagnosis", 0.3)),
             changes={"workclass": {"missing": "drop"}},
         ),
-        "vmdav": Case(method=shoal.VMdav()),
-        "vmdav, groups": Case(method=shoal.VMdav(gamma=1.1, groups=[["age"], ["workclass"]], decimals=0), **small),
-        "swap": Case(columns=ALL, method=shoal.Swap(), promises=(CROWD,)),
+        "vmdav": Case(method=shoal.methods.VMdav()),
+        "vmdav, groups": Case(
+            method=shoal.methods.VMdav(gamma=1.1, groups=[["age"], ["workclass"]], decimals=0), **small
+        ),
+        "swap": Case(columns=ALL, method=shoal.methods.Swap(), promises=(CROWD,)),
         "swap, closeness": Case(
-            method=shoal.Swap(categories="points"),
+            method=shoal.methods.Swap(categories="points"),
             promises=(CROWD, shoal.TCloseness("class pain", 0.4)),
             pseudonyms=True,
             columns=("name", "age", "workclass", "class pain"),
         ),
         "ir-swap": Case(
             columns=ALL,
-            method=shoal.IndividualRankingSwap(),
-            promises=(shoal.ProbabilisticKAnonymity(10),),
+            method=shoal.methods.IndividualRankingSwap(),
+            promises=(shoal.models.ProbabilisticKAnonymity(10),),
             pseudonyms=True,
         ),
     }
@@ -300,7 +326,7 @@ def _truthful() -> dict[str, Case]:
     ) -> Case:
         changes = {"age": {"missing": "drop"}} if drop else {}
         return Case(
-            method=shoal.Truthful(operator=operator, **method),
+            method=shoal.methods.Truthful(operator=operator, **method),
             promises=(private, *promises),
             columns=FEW,
             table=lambda: few(300),
@@ -308,7 +334,7 @@ def _truthful() -> dict[str, Case]:
         )
 
     def sets(**method: Any) -> Case:
-        return dataclasses.replace(case(), method=shoal.TruthfulTables(**method))
+        return dataclasses.replace(case(), method=shoal.methods.TruthfulTables(**method))
 
     return {
         "truthful-tables": dataclasses.replace(sets(), csv=True, internal=True),
@@ -354,8 +380,8 @@ def _truthful() -> dict[str, Case]:
 def _noise() -> dict[str, Case]:
     def case(epsilon: float = 2, **method: Any) -> Case:
         return Case(
-            method=shoal.DPMicroaggregation(**method),
-            promises=(shoal.EpsilonBudget(epsilon),),
+            method=shoal.methods.DPMicroaggregation(**method),
+            promises=(shoal.methods.noise.EpsilonBudget(epsilon),),
             columns=NOISY,
             table=lambda: rows(120),
         )
@@ -375,12 +401,13 @@ def _noise() -> dict[str, Case]:
         "dp-microaggregation, partition, sets": case(0.1, k=5, target="partition", sets=sets),
         "dp-microaggregation, persons": dataclasses.replace(
             case(k=10, **filled),
-            promises=(shoal.EpsilonBudget(4, records_per_person=3),),
+            promises=(shoal.methods.noise.EpsilonBudget(4, records_per_person=3),),
             changes={"name": {"role": "person"}},
             table=lambda: of_persons(rows(120)),
         ),
         "dp-microaggregation, gaussian": dataclasses.replace(
-            case(k=10, sets=sets, noise="gaussian", **filled), promises=(shoal.EpsilonBudget(2, delta="1e-5"),)
+            case(k=10, sets=sets, noise="gaussian", **filled),
+            promises=(shoal.methods.noise.EpsilonBudget(2, delta="1e-5"),),
         ),
         "dp-microaggregation, record query": case(k=10, target="record-query", sets=sets, **filled),
     }

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from shoal import Attribute, Cuts, Dates, Domain, Flat, FromFile, Groups, Intervals, Mask, Quantiles, Schema, Taxonomy
+from shoal import Attribute, Domain, Schema
+from shoal.schema import Cuts, Dates, Flat, FromFile, Groups, Intervals, Mask, Quantiles, Taxonomy
 
 FIRST, LAST = dt.date(2023, 1, 1), dt.date(2024, 12, 31)
 EMPLOYERS = {"employed": ("private", "state", "église"), "independent": ("self-employed", "Künstler, frei")}

@@ -43,7 +43,7 @@ def table(shared_data: Path) -> Read:
     ],
 )
 def test_a_release_loses_what_is_published(table: Read, path: tuple[str, ...], k: int, loss: float) -> None:
-    release = shoal.anonymize(table(*path), shoal.KAnonymity(k), method=shoal.Mdav())
+    release = shoal.anonymize(table(*path), shoal.KAnonymity(k), method=shoal.methods.Mdav())
     digits = len(str(loss).partition(".")[2])
     assert round(100 * float(release.measures["sse/sst"] or 0), digits) == loss
     assert release.after.smallest >= k
@@ -54,13 +54,13 @@ def test_chapter_3_correlations_stay_nearer_with_ranks_than_with_clusters(table:
     names = census.columns
     original = _matrix(census, names)
 
-    def change(method: shoal.Swap | shoal.IndividualRankingSwap, seed: int) -> float:
-        plan = shoal.Plan(schema=census.schema, models=(shoal.ProbabilisticKAnonymity(12),), method=method)  # type: ignore[arg-type]
+    def change(method: shoal.methods.Swap | shoal.methods.IndividualRankingSwap, seed: int) -> float:
+        plan = shoal.Plan(schema=census.schema, models=(shoal.models.ProbabilisticKAnonymity(12),), method=method)  # type: ignore[arg-type]
         released = _matrix(plan.run(census, source=SeededSource(seed)).table, names)
         return change_of_correlations(original, released, to=tuple(range(len(names) - 7, len(names)))).mean
 
-    swapped = [change(shoal.Swap(), seed) for seed in range(4)]
-    ranked = [change(shoal.IndividualRankingSwap(), seed) for seed in range(4)]
+    swapped = [change(shoal.methods.Swap(), seed) for seed in range(4)]
+    ranked = [change(shoal.methods.IndividualRankingSwap(), seed) for seed in range(4)]
     assert max(ranked) < min(swapped) / 2
 
 

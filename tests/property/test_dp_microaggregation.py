@@ -76,8 +76,8 @@ def test_the_noise_of_original_records_covers_what_one_record_moves(rows, other,
     changed = data.draw(st.integers(0, len(rows) - 1))
     plan = shoal.Plan(
         schema=Schema(attributes=(AGE, DAY, PAIN)),
-        models=(shoal.EpsilonBudget(1),),
-        method=shoal.DPMicroaggregation(k=k, sets=sets, noise="laplace"),
+        models=(shoal.methods.noise.EpsilonBudget(1),),
+        method=shoal.methods.DPMicroaggregation(k=k, sets=sets, noise="laplace"),
     )
     start = (0.0, 19723.0, 0.0)
     first = np.array(rows) + start
@@ -97,7 +97,9 @@ def test_the_noise_of_original_records_covers_what_one_record_moves(rows, other,
 def test_the_cover_is_needed_in_full() -> None:
     """With one column in its order, moves add up to the width over k: half the noise would not do."""
     plan = shoal.Plan(
-        schema=Schema(attributes=(AGE,)), models=(shoal.EpsilonBudget(1),), method=shoal.DPMicroaggregation(k=2)
+        schema=Schema(attributes=(AGE,)),
+        models=(shoal.methods.noise.EpsilonBudget(1),),
+        method=shoal.methods.DPMicroaggregation(k=2),
     )
     (left, (sensitivity,)), (right, _) = (
         silently(plan, np.array(values, float)[:, None]) for values in ([0, 0, 6, 6], [0, 6, 6, 12])

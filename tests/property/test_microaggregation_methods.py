@@ -59,7 +59,9 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, int]:
     return pa.table(made), draw(st.integers(1, records))
 
 
-def _released(table: pa.Table, promise: shoal.KAnonymity | shoal.ProbabilisticKAnonymity, method: Any) -> list[Any]:
+def _released(
+    table: pa.Table, promise: shoal.KAnonymity | shoal.models.ProbabilisticKAnonymity, method: Any
+) -> list[Any]:
     found = shoal.anonymize(shoal.read(table).with_schema(SCHEMA), promise, method=method)
     return found.table.to_arrow().to_pylist()
 
@@ -68,7 +70,9 @@ def _counted(rows: list[dict[str, Any]], names: tuple[str, ...]) -> Counter[tupl
     return Counter(tuple(row[name] for name in names) for row in rows)
 
 
-@pytest.mark.parametrize("method", [shoal.Mdav(), shoal.Mdav(categories="points"), shoal.VMdav()], ids=repr)
+@pytest.mark.parametrize(
+    "method", [shoal.methods.Mdav(), shoal.methods.Mdav(categories="points"), shoal.methods.VMdav()], ids=repr
+)
 @given(drawn=tables())
 @MORE
 def test_k_records_share_their_quasi_identifiers_and_means_are_kept(
@@ -90,7 +94,7 @@ def test_clusters_hold_k_to_2k_minus_1_records(categories: Any, drawn: tuple[pa.
     people = HeldRecords(
         quasi_identifiers=quasi_identifiers(SCHEMA, encoded), sensitive=(), codes=encoded.sensitive_codes
     )
-    sizes = shoal.Mdav(categories=categories).cluster(people, fine_points(people), k).sizes
+    sizes = shoal.methods.Mdav(categories=categories).cluster(people, fine_points(people), k).sizes
     assert sizes.sum() == len(table)
     assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
 
@@ -99,7 +103,7 @@ def test_clusters_hold_k_to_2k_minus_1_records(categories: Any, drawn: tuple[pa.
 @MORE
 def test_sets_of_attributes_keep_k_each(drawn: tuple[pa.Table, int]) -> None:
     table, k = drawn
-    rows = _released(table, shoal.KAnonymity(k), shoal.Mdav(groups=[["age", "town"], ["height", "health"]]))
+    rows = _released(table, shoal.KAnonymity(k), shoal.methods.Mdav(groups=[["age", "town"], ["height", "health"]]))
     assert min(_counted(rows, ("age", "town")).values()) >= k
     assert min(_counted(rows, ("height", "health")).values()) >= k
 
@@ -108,7 +112,7 @@ def test_sets_of_attributes_keep_k_each(drawn: tuple[pa.Table, int]) -> None:
 @MORE
 def test_a_swap_keeps_both_sides_as_they_are(drawn: tuple[pa.Table, int]) -> None:
     table, k = drawn
-    rows, before = _released(table, shoal.ProbabilisticKAnonymity(k), shoal.Swap()), table.to_pylist()
+    rows, before = _released(table, shoal.models.ProbabilisticKAnonymity(k), shoal.methods.Swap()), table.to_pylist()
     assert _counted(rows, QUASI) == _counted(before, QUASI)
     assert _counted(rows, SECRET) == _counted(before, SECRET)
 
@@ -119,7 +123,7 @@ def test_an_exchange_of_ranks_keeps_every_column(drawn: tuple[pa.Table, int]) ->
     table, k = drawn
     before = table.to_pylist()
     try:
-        rows = _released(table, shoal.ProbabilisticKAnonymity(k), shoal.IndividualRankingSwap())
+        rows = _released(table, shoal.models.ProbabilisticKAnonymity(k), shoal.methods.IndividualRankingSwap())
     except RequirementError:  # every cluster of a column has one value, which then fills it
         assert any(min(_counted(before, (name,)).values()) >= k for name in SECRET)
         return

@@ -57,29 +57,29 @@ SCHEMA = Schema(
 )
 
 CLASSED = {
-    "mdav": shoal.Mdav(),
-    "mdav, sets of columns": shoal.Mdav(groups=[["age"], ["town"]]),
-    "vmdav": shoal.VMdav(),
-    "t-microaggregate": shoal.TMicroaggregate(),
-    "t-microaggregate, generalized": shoal.TMicroaggregate(form="generalized"),
-    "t-microaggregate, anatomy": shoal.TMicroaggregate(form="anatomy"),
-    "anatomy": shoal.Anatomy(),
-    "anatomy, confidential": shoal.Anatomy(grouping="confidential"),
-    "bucketize": shoal.Bucketize(),
-    "bucketize, generalized": shoal.Bucketize(form="generalized"),
-    "bucketize, permuted": shoal.Bucketize(form="permuted"),
-    "bucketize, anatomy": shoal.Bucketize(form="anatomy"),
-    "swap": shoal.Swap(),
-    "ir-swap": shoal.IndividualRankingSwap(),
-    "suppress": shoal.Suppress(importance={"age": 3}),
+    "mdav": shoal.methods.Mdav(),
+    "mdav, sets of columns": shoal.methods.Mdav(groups=[["age"], ["town"]]),
+    "vmdav": shoal.methods.VMdav(),
+    "t-microaggregate": shoal.methods.TMicroaggregate(),
+    "t-microaggregate, generalized": shoal.methods.TMicroaggregate(form="generalized"),
+    "t-microaggregate, anatomy": shoal.methods.TMicroaggregate(form="anatomy"),
+    "anatomy": shoal.methods.Anatomy(),
+    "anatomy, confidential": shoal.methods.Anatomy(grouping="confidential"),
+    "bucketize": shoal.methods.Bucketize(),
+    "bucketize, generalized": shoal.methods.Bucketize(form="generalized"),
+    "bucketize, permuted": shoal.methods.Bucketize(form="permuted"),
+    "bucketize, anatomy": shoal.methods.Bucketize(form="anatomy"),
+    "swap": shoal.methods.Swap(),
+    "ir-swap": shoal.methods.IndividualRankingSwap(),
+    "suppress": shoal.methods.Suppress(importance={"age": 3}),
 }
 RECODED: dict[str, Recode] = {
     "generalize": shoal.Generalize(suppression_limit=1),
     "generalize, cells": shoal.Generalize(suppression_limit=1, cells=True),
-    "iterate": shoal.Iterate(suppression_limit=1),
-    "specialize": shoal.Specialize(suppression_limit=1),
-    "mondrian": shoal.Mondrian(suppression_limit=1),
-    "subtree": shoal.Subtree(suppression_limit=1),
+    "iterate": shoal.methods.Iterate(suppression_limit=1),
+    "specialize": shoal.methods.Specialize(suppression_limit=1),
+    "mondrian": shoal.methods.Mondrian(suppression_limit=1),
+    "subtree": shoal.methods.Subtree(suppression_limit=1),
 }
 
 
@@ -218,9 +218,9 @@ def wrong(visits: Visits, labels: np.ndarray, values: np.ndarray, models: Sequen
 def asked(name: str, seed: int) -> list[Model]:
     k = 1 + seed % 4
     if "swap" in name:
-        return [shoal.ProbabilisticKAnonymity(k)]
+        return [shoal.models.ProbabilisticKAnonymity(k)]
     if name.startswith("bucketize"):
-        return [shoal.KAnonymity(k), shoal.MultiplicativeCloseness("ill", 2 + seed % 3)]
+        return [shoal.KAnonymity(k), shoal.models.MultiplicativeCloseness("ill", 2 + seed % 3)]
     if name == "anatomy, confidential":
         return [shoal.KAnonymity(k)]
     other: list[Model] = [shoal.DistinctLDiversity("ill", 2), shoal.TCloseness("ill", Fraction(1, 3))]

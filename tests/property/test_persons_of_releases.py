@@ -53,7 +53,9 @@ def crowds_of_slices(inner: str) -> Iterator[tuple[int, list[int]]]:
     """Yield k and the fewest persons of a class in every slice of one table after the other."""
     for seed in range(8):
         frame, k = drawn(seed), 2 + seed % 3
-        method = shoal.Slice(groups=CUT, inner=inner, options={"suppression_limit": 1} if inner != "mdav" else {})
+        method = shoal.methods.Slice(
+            groups=CUT, inner=inner, options={"suppression_limit": 1} if inner != "mdav" else {}
+        )
         try:
             release = shoal.anonymize(shoal.read(frame).with_schema(SLICED), shoal.KAnonymity(k), method=method)
         except RequirementError:
@@ -97,7 +99,7 @@ def used(seed: int, operator: str) -> tuple[shoal.Release, pd.Series, pd.Series]
     frame = pd.DataFrame({"who": np.repeat(np.arange(people), own).astype(str)})
     frame = frame.assign(ward=np.where(np.repeat(np.arange(people) % 2, own), "a", "b"), ill="flu")
     asked = shoal.DifferentialPrivacy(epsilon=4, delta=0.05, records_per_person=records)
-    method = shoal.Truthful(operator=operator, levels={"ward": 0, "ill": 0})  # type: ignore[arg-type]
+    method = shoal.methods.Truthful(operator=operator, levels={"ward": 0, "ill": 0})  # type: ignore[arg-type]
     release = shoal.anonymize(shoal.read(frame).with_schema(OPEN), asked, method=method)
     most = frame.groupby(["ward", "who"]).size().clip(upper=records).groupby("ward").sum()
     return release, most, release.table.to_pandas().groupby("ward").size()

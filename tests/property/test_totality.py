@@ -58,14 +58,14 @@ def kinds(name: str, role: Role, missing: Missing) -> list[tuple[Attribute, list
 
 
 METHODS: list[Method] = [
-    shoal.Truthful(),
-    shoal.Truthful(scheme="multi-dimensional"),
-    shoal.Truthful(operator="sampling"),
-    shoal.TruthfulTables(tables="pairs"),
-    shoal.TruthfulTables(tables="pairs+joint"),
-    shoal.Truthful(levels={"c0": 1}),
-    shoal.TruthfulTables(tables="columns"),
-    shoal.DPMicroaggregation(target="original", k=1),
+    shoal.methods.Truthful(),
+    shoal.methods.Truthful(scheme="multi-dimensional"),
+    shoal.methods.Truthful(operator="sampling"),
+    shoal.methods.TruthfulTables(tables="pairs"),
+    shoal.methods.TruthfulTables(tables="pairs+joint"),
+    shoal.methods.Truthful(levels={"c0": 1}),
+    shoal.methods.TruthfulTables(tables="columns"),
+    shoal.methods.DPMicroaggregation(target="original", k=1),
 ]
 NOISY = METHODS[-1]
 #: how often these look at the clock depends on the scheme that was drawn
@@ -106,8 +106,8 @@ class Neighbours:
         rows = [row() for _ in range(draw.choice([1, 2, 8, 40]))]
         other = [*rows[1:], row()] if method is NOISY else [*rows, row()]
         promise = replace(DP, records_per_person=draw.choice([None, 1, 3])) if of_persons else DP
-        models: list[Requirement] = [shoal.EpsilonBudget(epsilon=2) if method is NOISY else promise]
-        if isinstance(method, shoal.Truthful) and draw.random() < 0.4:
+        models: list[Requirement] = [shoal.methods.noise.EpsilonBudget(epsilon=2) if method is NOISY else promise]
+        if isinstance(method, shoal.methods.Truthful) and draw.random() < 0.4:
             models.append(shoal.KAnonymity(3))
             models += [shoal.DistinctLDiversity("c2", 2)] if len(columns) > 2 else []
         form = random.Random(f"form {seed}").choice(("texts", "texts", "by number", "numbers"))

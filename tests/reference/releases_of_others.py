@@ -73,8 +73,8 @@ def dataset(place: Path) -> Path:
 def series(place: Path) -> list[Path]:
     """Release two versions of a table of people, and return the folders."""
     study = shoal.Series.create(place / "study", key="id")
-    models = (shoal.KAnonymity(3), shoal.SeriesKAnonymity(3, show_crowds=True))
-    plan = shoal.Plan(schema=_SERIES, models=models, method=shoal.Specialize(suppression_limit=1))
+    models = (shoal.KAnonymity(3), shoal.series.SeriesKAnonymity(3, show_crowds=True))
+    plan = shoal.Plan(schema=_SERIES, models=models, method=shoal.methods.Specialize(suppression_limit=1))
     found = []
     for number in (12, 18):
         rows = {

@@ -87,7 +87,7 @@ def test_an_account_under_fire_is_never_overspent_and_forgets_nothing(tmp_path: 
     (tmp_path / "made").mkdir()
     account = shoal.Account.create(tmp_path / "account", table, epsilon=BUDGET, delta="0.1")
     ledger = account.ledger()
-    ledger.set_budget("analyst", shoal.Loss.of(1000, "0.1"))
+    ledger.set_budget("analyst", shoal.queries.Loss.of(1000, "0.1"))
     ledger.close()
     chosen, answered = random.Random(5), set()
     with subprocess.Popen(

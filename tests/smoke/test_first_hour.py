@@ -204,7 +204,7 @@ def test_what_the_draft_knows_of_the_messy_export(tmp_path: Path) -> None:
     schema = shoal.draft(table).schema
     assert table.columns[-2:] == ("Bemerkung", "column_9")
     assert schema["Geburtsdatum"].reading.date_format == "dd.mm.yyyy"
-    assert replace(schema["Umsatz"].reading, round_to=None) == shoal.Reading(decimal=",", thousands=".")
+    assert replace(schema["Umsatz"].reading, round_to=None) == shoal.schema.Reading(decimal=",", thousands=".")
     assert schema["Umsatz"].reading.round_to == 200
     assert schema["Geschlecht"].reading.missing_values == ("?",)
     assert (schema["Bemerkung"].role, schema["column_9"].role) == ("drop", "drop")

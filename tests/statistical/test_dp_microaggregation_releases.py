@@ -41,7 +41,9 @@ TOWN = Attribute(
 
 def release(columns: dict[str, Sequence[Any]], attributes: tuple[Attribute, ...], epsilon: float, **method: Any) -> Any:
     table = shoal.read(pa.table(columns)).with_schema(Schema(attributes=attributes))
-    return shoal.anonymize(table, shoal.EpsilonBudget(epsilon), method=shoal.DPMicroaggregation(**method))
+    return shoal.anonymize(
+        table, shoal.methods.noise.EpsilonBudget(epsilon), method=shoal.methods.DPMicroaggregation(**method)
+    )
 
 
 # -- scales
@@ -137,8 +139,8 @@ def drawn(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the way from numbers to the released table: what `anonymize` does but for reading and writing files."""
     schema = Schema(attributes=(PAY, replace(PAY, name="rent"))[:columns])
-    budget = shoal.EpsilonBudget(epsilon, delta=delta)
-    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.DPMicroaggregation(**method))
+    budget = shoal.methods.noise.EpsilonBudget(epsilon, delta=delta)
+    plan = shoal.Plan(schema=schema, models=(budget,), method=shoal.methods.DPMicroaggregation(**method))
     declared, bounds = Columns.of(schema), {"lower": [0.0] * columns, "upper": [1000.0] * columns}
 
     def released(values: np.ndarray) -> np.ndarray:

@@ -47,14 +47,14 @@ def _measure(release: Any, values: Sequence[int]) -> Measured:
     return Measured(own=own, found=float(release.after.prosecutor))
 
 
-METHODS = {"swap": shoal.Swap(), "ir-swap": shoal.IndividualRankingSwap()}
+METHODS = {"swap": shoal.methods.Swap(), "ir-swap": shoal.methods.IndividualRankingSwap()}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_record_is_found_as_rarely_as_the_sentence_says(method: str) -> None:
     """Where all values differ, the share of values that stay is that of records found."""
     values = random.Random(3).sample(range(100_000), RECORDS)
-    made = shoal.anonymize(_table(values), shoal.ProbabilisticKAnonymity(K), method=METHODS[method])
+    made = shoal.anonymize(_table(values), shoal.models.ProbabilisticKAnonymity(K), method=METHODS[method])
     said = re.search(r"at most 1/(\d+)", made.guarantee.promises[0].statement)
     assert said is not None
     bound = 1 / int(said[1])
@@ -69,7 +69,7 @@ def test_the_share_of_values_that_stay_is_the_one_printed(method: str, different
     """The sentence limits where values came from; how many are the person's own stands beside it, and is true."""
     draw = random.Random(different)
     values = [draw.randrange(different) for _ in range(RECORDS)]
-    made = shoal.anonymize(_table(values), shoal.ProbabilisticKAnonymity(K), method=METHODS[method])
+    made = shoal.anonymize(_table(values), shoal.models.ProbabilisticKAnonymity(K), method=METHODS[method])
     (printed,) = made.result.own_values
     assert "not whether it is the person's own" in made.guarantee.promises[0].statement
     share = float(printed.mean)

@@ -83,9 +83,9 @@ def test_a_project_becomes_a_plan_that_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("criterion", "expected"),
     [
-        ("entropy-3.0-diversity for attribute 'illness'", shoal.EntropyLDiversity("illness", l=3)),
-        ("shannon-entropy-3.0-diversity for attribute 'illness'", shoal.EntropyLDiversity("illness", l=3)),
-        ("recursive-(4.0,3)-diversity for attribute 'illness'", shoal.RecursiveLDiversity("illness", c=4, l=3)),
+        ("entropy-3.0-diversity for attribute 'illness'", shoal.models.EntropyLDiversity("illness", l=3)),
+        ("shannon-entropy-3.0-diversity for attribute 'illness'", shoal.models.EntropyLDiversity("illness", l=3)),
+        ("recursive-(4.0,3)-diversity for attribute 'illness'", shoal.models.RecursiveLDiversity("illness", c=4, l=3)),
         (
             "0.2-closeness with equal distance for attribute 'illness'",
             shoal.TCloseness("illness", t=0.2, distance="equal"),
@@ -94,10 +94,10 @@ def test_a_project_becomes_a_plan_that_runs(tmp_path: Path) -> None:
             "1.0E-4-closeness with ordered ground-distance for attribute 'stage'",
             shoal.TCloseness("stage", t=0.0001, distance="ordered"),
         ),
-        ("basic-2.0-likeness for attribute 'illness'", shoal.BetaLikeness("illness", 2)),
-        ("enhanced-2.5-likeness for attribute 'illness'", shoal.BetaLikeness("illness", 2.5, enhanced=True)),
-        ("1.0-disclosure privacy for attribute 'illness'", shoal.DeltaDisclosure("illness", 0.69314718)),
-        ("(0.25)-avg-reidentification-risk", shoal.AverageRisk(0.25)),
+        ("basic-2.0-likeness for attribute 'illness'", shoal.models.BetaLikeness("illness", 2)),
+        ("enhanced-2.5-likeness for attribute 'illness'", shoal.models.BetaLikeness("illness", 2.5, enhanced=True)),
+        ("1.0-disclosure privacy for attribute 'illness'", shoal.models.DeltaDisclosure("illness", 0.69314718)),
+        ("(0.25)-avg-reidentification-risk", shoal.models.AverageRisk(0.25)),
     ],
 )
 def test_every_model_with_a_counterpart_is_carried_over(tmp_path: Path, criterion: str, expected: object) -> None:
@@ -123,7 +123,7 @@ def test_what_newer_versions_write_is_understood(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "a") as file:
         file.writestr("input/hierarchies/illness.csv", "flu,lung,*\ncold,lung,*\nulcer,belly,*\n")
     found = read_arx_project(path)
-    assert found.plan.schema["pay"].reading == shoal.Reading(decimal=",", thousands=".")
+    assert found.plan.schema["pay"].reading == shoal.schema.Reading(decimal=",", thousands=".")
     rule = found.plan.schema["illness"].hierarchy
     assert rule is not None
     assert found.hierarchies[rule.path][2] == ["ulcer", "belly", "*"]

@@ -24,7 +24,7 @@ SCHEMA = shoal.Schema(
     attributes=(
         shoal.Attribute(name="name", role="identifier"),
         shoal.Attribute(
-            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(5, 10, 50))
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(5, 10, 50))
         ),
         shoal.Attribute(name="town", role="quasi-identifier"),
         shoal.Attribute(name="pay", role="sensitive", kind="numeric"),
@@ -71,7 +71,7 @@ def test_levels_that_depend_on_the_data_are_refused():
     schema = shoal.Schema(
         attributes=(
             shoal.Attribute(
-                name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Quantiles(counts=(4, 2))
+                name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Quantiles(counts=(4, 2))
             ),
         )
     )

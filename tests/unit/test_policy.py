@@ -72,7 +72,7 @@ def test_a_release_below_k_is_refused_and_others_name_the_policy(office: Office,
     ):
         plan(4).run(PEOPLE)
     with pytest.raises(RequirementError, match="promises no k"):
-        replace(plan(), models=(shoal.AverageRisk(0.2),)).run(PEOPLE)
+        replace(plan(), models=(shoal.models.AverageRisk(0.2),)).run(PEOPLE)
     folder = plan().run(PEOPLE).write(tmp_path / "release")
     named = json.loads((folder / "certificate.json").read_text())["policy"]
     assert named == {"office": "Clinic", "sha256": rules.fingerprint}

@@ -26,10 +26,13 @@ def release():
                 role="quasi-identifier",
                 kind="numeric",
                 missing="category",
-                hierarchy=shoal.Intervals(widths=(5, 10)),
+                hierarchy=shoal.schema.Intervals(widths=(5, 10)),
             ),
             shoal.Attribute(
-                name="seen", role="quasi-identifier", kind="date", hierarchy=shoal.Dates(levels=("quarter", "year"))
+                name="seen",
+                role="quasi-identifier",
+                kind="date",
+                hierarchy=shoal.schema.Dates(levels=("quarter", "year")),
             ),
             shoal.Attribute(
                 name="pain",
@@ -123,7 +126,7 @@ def test_every_way_of_writing_a_label_is_read():
 
 def test_a_hierarchy_file_without_a_final_newline_can_be_released(tmp_path: Path) -> None:
     (tmp_path / "town.csv").write_text("Ulm;south;*\nBonn;west;*")
-    town = shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.FromFile(path="town.csv"))  # type: ignore[arg-type]
+    town = shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.schema.FromFile(path="town.csv"))  # type: ignore[arg-type]
     table = shoal.read(
         pa.table({"town": ["Ulm", "Bonn"] * 4}), schema=shoal.Schema(attributes=(town,), folder=tmp_path)
     )

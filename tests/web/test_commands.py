@@ -17,12 +17,15 @@ SCHEMA = Schema(
         for name in ("age", "pay")
     )
 )
-NOISE = shoal.EpsilonBudget("1/3")
+NOISE = shoal.methods.noise.EpsilonBudget("1/3")
 PLANS = [
-    (NOISE, shoal.DPMicroaggregation(fill={"age": 4}, sets=(("age",), ("pay",)), split={"age": "1/9", "pay": 0.2})),
-    (NOISE, shoal.DPMicroaggregation(target="partition", k=7, decimals={"pay": 1})),
-    (shoal.KAnonymity(5), shoal.Mdav(groups=[["age"], ["pay"]], decimals=1)),
-    (shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), shoal.Truthful(levels={"age": 0})),
+    (
+        NOISE,
+        shoal.methods.DPMicroaggregation(fill={"age": 4}, sets=(("age",), ("pay",)), split={"age": "1/9", "pay": 0.2}),
+    ),
+    (NOISE, shoal.methods.DPMicroaggregation(target="partition", k=7, decimals={"pay": 1})),
+    (shoal.KAnonymity(5), shoal.methods.Mdav(groups=[["age"], ["pay"]], decimals=1)),
+    (shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), shoal.methods.Truthful(levels={"age": 0})),
 ]
 
 
@@ -34,7 +37,7 @@ def test_shown_options_are_those_of_the_plan(model, method) -> None:
     given = {name: words[place + 1] for place, name in enumerate(words) if name in ("--method", "--epsilon", "--k")}
     options = [words[place + 1] for place, name in enumerate(words) if name == "--option"]
     assert _method(given["--method"], (model,), options, None) == method
-    if isinstance(model, shoal.EpsilonBudget):
+    if isinstance(model, shoal.methods.noise.EpsilonBudget):
         short = {"epsilon": given["--epsilon"]}
         assert _models(short, {"delta": None}, [], given["--method"]) == (model,)
 
@@ -48,12 +51,12 @@ def test_shown_promises_are_those_of_the_plan_whatever_the_columns_are_called(na
         shoal.KAnonymity(2),
         shoal.DistinctLDiversity(name, 2),
         shoal.TCloseness(name, 0.1234567),
-        shoal.BetaLikeness(name, 0.5, enhanced=True),
-        shoal.RecursiveLDiversity(name, c=2.5, l=3),
-        shoal.PSensitive([name, "pay grade"], p=2, k=2),
+        shoal.models.BetaLikeness(name, 0.5, enhanced=True),
+        shoal.models.RecursiveLDiversity(name, c=2.5, l=3),
+        shoal.models.PSensitive([name, "pay grade"], p=2, k=2),
     )
     schema = Schema(attributes=(*SCHEMA.attributes[:1], *secrets))
-    plan = shoal.Plan(schema=schema, models=models, method=shoal.Anatomy(attribute=name))
+    plan = shoal.Plan(schema=schema, models=models, method=shoal.methods.Anatomy(attribute=name))
     words = shlex.split(shell(plan, "-people.csv").partition("shoal verify")[0].replace("\\\n", " "))
     assert words[2] == "./-people.csv", "a file is no option"
     options = ("--l", "--t", "--promise", "--option")

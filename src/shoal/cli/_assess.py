@@ -101,7 +101,7 @@ def assess(
         special=special_uniques,
         combinations=combinations,
     )
-    tried = shoal.attack(data, data, seed=seed) if attacks else None
+    tried = shoal.risk.attack(data, data, seed=seed) if attacks else None
     left_out = [] if data.schema is None else [each.name for each in data.schema if each.role.left_out]
     relations = relations_of_sample(data, [name for name in data.columns if name not in left_out])
     if output is not None:
@@ -135,7 +135,7 @@ def _write_records(data: Table, path: Path) -> None:
 
     import shoal
 
-    content, risks = io.BytesIO(), shoal.record_risks(data)
+    content, risks = io.BytesIO(), shoal.risk.record_risks(data)
     if path.suffix.lower() == ".csv":
         pyarrow.csv.write_csv(risks, content)
     else:

@@ -15,8 +15,7 @@ from shoal.errors import ParameterError, Problems
 from shoal.writing import check_file
 
 if TYPE_CHECKING:
-    from shoal import Comparison
-    from shoal.comparison import Point
+    from shoal.comparison import Comparison, Point
 
 
 # as in shoal.comparison, which is not loaded for --help

@@ -16,8 +16,9 @@ from shoal.cli import _datasets, _output, _source
 from shoal.errors import OutputError, ParameterError, SchemaError, counted, quoted
 
 if TYPE_CHECKING:
-    from shoal import Draft, Table
+    from shoal import Table
     from shoal.queries import PaidDraft
+    from shoal.schema import Draft
 
 
 EXAMPLES = """\b

@@ -14,7 +14,7 @@ from shoal.writing import check_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from shoal import Estimate, Estimates
+    from shoal.estimation import Estimate, Estimates
 
 
 EXAMPLES = """\b
@@ -109,7 +109,7 @@ def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
     import shoal
     from shoal import tables
 
-    found = shoal.calibrated_weights(folder, shoal.read(original))
+    found = shoal.estimation.calibrated_weights(folder, shoal.read(original))
     tables.write(tables.read(found.records), file)
     if json:
         _output.print_json({"weights": file, "factors": found.factors.to_pylist(), "lost": found.lost})
@@ -132,7 +132,7 @@ def _weigh(folder: Path, file: Path, *, json: bool) -> None:
     import shoal
     from shoal import tables
 
-    records = shoal.weighted_records(folder)
+    records = shoal.estimation.weighted_records(folder)
     tables.write(tables.read(records), file)
     total = float(records["weight"].to_numpy().sum())
     if json:

@@ -121,7 +121,9 @@ def forecast(
     from shoal.comparison import choose_forecast
 
     data = file.described(schema)
-    found = shoal.forecast_series(data, key=key, k=k, releases=releases, newcomers=newcomers, leavers=leavers)
+    found = shoal.comparison.forecast_series(
+        data, key=key, k=k, releases=releases, newcomers=newcomers, leavers=leavers
+    )
     advice = choose_forecast(found)
     if json:
         size = None if advice is None else advice.class_size
@@ -171,7 +173,7 @@ def risk(
 
     found = [shoal.read(each) for each in original]
     described = [_source.conformed(each, _source.find_schema(each, original[0], schema)) for each in found]
-    measured = shoal.joint_risk(described, releases)
+    measured = shoal.comparison.joint_risk(described, releases)
     if json:
         _output.print_json(measured)
         return

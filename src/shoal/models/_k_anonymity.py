@@ -83,7 +83,8 @@ class ProbabilisticKAnonymity(SizeModel):
     """An intruder finds the record of a person with probability at most 1/k.
 
     Weaker than k-anonymity, which implies it: quasi-identifiers need not look alike. Methods that exchange values
-    inside classes that nobody publishes (:class:`shoal.Swap`, :class:`shoal.IndividualRankingSwap`) keep it with the
+    inside classes that nobody publishes (:class:`shoal.methods.Swap`,
+    :class:`shoal.methods.IndividualRankingSwap`) keep it with the
     quasi-identifiers as they are. Cost O(classes).
 
     Parameters

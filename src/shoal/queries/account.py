@@ -109,7 +109,7 @@ class Account:
             second only; in an account that counts it, everything else costs twice its epsilon.
         measure : "epsilon" or "zcdp"
             What is added up: epsilon, or rho of zero-concentrated differential privacy, which is better where many
-            questions are asked. (epsilon, delta) is kept either way; see :class:`shoal.Loss`.
+            questions are asked. (epsilon, delta) is kept either way; see :class:`shoal.queries.Loss`.
         records_per_person
             With a person column: how many records of a person the answers of a vault look at; 1 by default. Releases
             have a number of their own.

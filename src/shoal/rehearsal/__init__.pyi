@@ -5,6 +5,7 @@ from ._rehearse import Rehearsal as Rehearsal
 from ._rehearse import combine_rehearsals as combine_rehearsals
 from ._rehearse import rehearsal_kind as rehearsal_kind
 from ._rehearse import rehearse as rehearse
+from ._rehearse import sample_classes as sample_classes
 from ._trial import MARGIN as MARGIN
 from ._trial import Exposure as Exposure
 from ._words import ROWS as ROWS

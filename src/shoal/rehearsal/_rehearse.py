@@ -328,6 +328,17 @@ def _one_of_each_person(classes: Array, persons: Array) -> Array:
     return chosen
 
 
+def sample_classes(classes: Array, number: int) -> Array:
+    """Return the records of whole classes, by fixed draws until there are ``number`` of them; -1 is no class."""
+    rows = np.flatnonzero(classes >= 0)
+    if len(rows) <= number:
+        return rows
+    names, sizes = np.unique(classes[rows], return_counts=True)
+    order = np.random.default_rng(_SEED).permutation(len(names))
+    chosen = names[order[: int(np.searchsorted(np.cumsum(sizes[order]), number)) + 1]]
+    return np.flatnonzero(np.isin(classes, chosen))
+
+
 def _sample(classes: Array, columns: int, risk: float | None) -> tuple[Array, Array]:
     """Return the records of whole classes, drawn until there are enough targets, and the numbers of their classes."""
     draws = np.random.default_rng(_SEED)

@@ -36,7 +36,7 @@ def render_assessment(found: Assessment, *, name: str, attacks: Attacks | None =
     name
         What to call the table.
     attacks
-        What :func:`shoal.attack` gave for the table and itself.
+        What :func:`shoal.risk.attack` gave for the table and itself.
     """
     return page(
         "Risk of a table as it is",

@@ -278,7 +278,7 @@ def record_risks(table: Table, *, largest: int | None = None) -> pa.Table:
     >>> import pyarrow, shoal
     >>> people = pyarrow.table({"sex": ["f", "f", "m"], "town": ["Ulm", "Rome", "Rome"]})
     >>> columns = tuple(shoal.Attribute(name=name, role="quasi-identifier") for name in people.column_names)
-    >>> found = shoal.record_risks(shoal.read(people).with_schema(shoal.Schema(attributes=columns)))
+    >>> found = shoal.risk.record_risks(shoal.read(people).with_schema(shoal.Schema(attributes=columns)))
     >>> found["unique_by"].to_pylist()
     ['town', 'sex, town', 'sex']
     """

@@ -199,7 +199,7 @@ def combination_risk(table: Table, *, largest: int = 3, k: int = 3) -> tuple[Com
     >>> people = pyarrow.table({"sex": ["f", "f", "m", "m"], "town": ["Ulm", "Rome", "Rome", "Rome"]})
     >>> columns = tuple(shoal.Attribute(name=name, role="quasi-identifier") for name in people.column_names)
     >>> table = shoal.read(people).with_schema(shoal.Schema(attributes=columns))
-    >>> [(each.columns, each.unique) for each in shoal.combination_risk(table, largest=2)]
+    >>> [(each.columns, each.unique) for each in shoal.risk.combination_risk(table, largest=2)]
     [(('sex', 'town'), 2), (('town',), 1), (('sex',), 0)]
     """
     return combination_risk_of(sample(table), largest=largest, k=k)

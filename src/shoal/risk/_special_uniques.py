@@ -105,7 +105,7 @@ def special_uniques(table: Table, *, largest: int | None = None, scores: Scores 
     >>> import pyarrow, shoal
     >>> people = pyarrow.table({"sex": ["f", "f", "m"], "town": ["Ulm", "Rome", "Rome"]})
     >>> columns = tuple(shoal.Attribute(name=name, role="quasi-identifier") for name in people.column_names)
-    >>> found = shoal.special_uniques(shoal.read(people).with_schema(shoal.Schema(attributes=columns)))
+    >>> found = shoal.risk.special_uniques(shoal.read(people).with_schema(shoal.Schema(attributes=columns)))
     >>> found.by_size, found.scored, found.score
     ((2, 1), 3, 3.0)
     """

@@ -55,7 +55,7 @@ class Series:
     >>> import pyarrow, shoal, tempfile
     >>> place = Path(tempfile.mkdtemp())
     >>> age = shoal.Attribute(
-    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(20, 40))
+    ...     name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(20, 40))
     ... )
     >>> name = shoal.Attribute(name="name", role="identifier")
     >>> schema = shoal.Schema(attributes=(name, age))

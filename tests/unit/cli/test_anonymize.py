@@ -35,7 +35,7 @@ def test_spaces_around_the_sign_of_an_option_mean_nothing() -> None:
 @pytest.mark.parametrize(("said", "name"), [("'main diagnosis'", "main diagnosis"), ("patient's", "patient's")])
 def test_promises_can_be_about_columns_with_spaces_in_their_names(said: str, name: str) -> None:
     asked = [f"entropy-l-diversity attribute={said} l=3"]
-    assert _models({}, {}, asked, None) == (shoal.EntropyLDiversity(name, 3),)
+    assert _models({}, {}, asked, None) == (shoal.models.EntropyLDiversity(name, 3),)
 
 
 def test_a_promise_that_is_none_gets_a_hint() -> None:

@@ -31,9 +31,9 @@ def _schema(folder: Path) -> shoal.Schema:
                 role="quasi-identifier",
                 kind="numeric",
                 domain=shoal.Domain(minimum=0, maximum=99),
-                hierarchy=shoal.Intervals(widths=(10, 50)),
+                hierarchy=shoal.schema.Intervals(widths=(10, 50)),
             ),
-            shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.FromFile(path="towns.csv")),
+            shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.schema.FromFile(path="towns.csv")),
             shoal.Attribute(name="illness", role="sensitive"),
         ),
         folder=folder,
@@ -70,14 +70,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(people: shoal.Table, kept: Path) -> shoal.Comparison:
+def found(people: shoal.Table, kept: Path) -> shoal.comparison.Comparison:
     return shoal.compare(
         people, k=(2, 10, 400), epsilon=(1,), methods=("generalize", "mondrian"), learn=False, folder=kept, processes=2
     )
 
 
 @pytest.mark.slow
-def test_every_point_has_figures_or_a_reason(found: shoal.Comparison) -> None:
+def test_every_point_has_figures_or_a_reason(found: shoal.comparison.Comparison) -> None:
     assert [(point.method, point.promises) for point in found.points[:3]] == [
         ("generalize", "k = 2"),
         ("generalize", "k = 10"),
@@ -94,20 +94,20 @@ def test_every_point_has_figures_or_a_reason(found: shoal.Comparison) -> None:
     assert "400" in str(impossible.failure)
 
 
-def test_the_promise_is_kept_by_the_figures(found: shoal.Comparison) -> None:
+def test_the_promise_is_kept_by_the_figures(found: shoal.comparison.Comparison) -> None:
     for point in found.points:
         if point.failure is None and point.promises == "k = 10":
             assert point.risk["highest"] <= 0.1
 
 
-def test_a_recommendation_is_made_of_the_unbeaten_points(found: shoal.Comparison) -> None:
+def test_a_recommendation_is_made_of_the_unbeaten_points(found: shoal.comparison.Comparison) -> None:
     assert found.recommended in found.best
     assert f"Take point {found.recommended} " in found.reasons[0]
     assert f"[{found.recommended}]" in found.text_plot()
 
 
 def test_finished_points_are_not_computed_again(
-    people: shoal.Table, found: shoal.Comparison, kept: Path, monkeypatch: pytest.MonkeyPatch
+    people: shoal.Table, found: shoal.comparison.Comparison, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
 
@@ -128,7 +128,7 @@ def test_finished_points_are_not_computed_again(
 
 
 def test_the_plan_of_a_point_makes_its_release_again(
-    people: shoal.Table, found: shoal.Comparison, tmp_path: Path
+    people: shoal.Table, found: shoal.comparison.Comparison, tmp_path: Path
 ) -> None:
     point = found.points[1]
     assert found.plan(2).run(people).records == point.records
@@ -142,7 +142,7 @@ def test_the_plan_of_a_point_makes_its_release_again(
         found.export(99, tmp_path / "x.toml")
 
 
-def test_everything_is_json_and_holds_no_value_of_the_data(found: shoal.Comparison, kept: Path) -> None:
+def test_everything_is_json_and_holds_no_value_of_the_data(found: shoal.comparison.Comparison, kept: Path) -> None:
     text = json.dumps(found.to_json())
     assert json.loads(text)["recommended"] == found.recommended
     written = "".join(path.read_text() for path in kept.iterdir())
@@ -162,7 +162,7 @@ def test_the_predicted_column_adds_a_figure(people: shoal.Table) -> None:
     assert point.utility["distinguishable"] is not None
 
 
-def test_progress_is_told(people: shoal.Table, kept: Path, found: shoal.Comparison) -> None:
+def test_progress_is_told(people: shoal.Table, kept: Path, found: shoal.comparison.Comparison) -> None:
     seen: list[tuple[int, int]] = []
     shoal.compare(
         people,
@@ -207,14 +207,14 @@ def test_a_schema_is_needed(people: shoal.Table) -> None:
         shoal.compare(shoal.read(people.to_arrow()), k=(2,))
 
 
-def test_points_are_values(found: shoal.Comparison) -> None:
+def test_points_are_values(found: shoal.comparison.Comparison) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.points[0].number = 3  # type: ignore[misc]
     repeated: Callable[[], object] = found.points[0].to_json
     assert shoal.comparison.Point.from_json(repeated()) == found.points[0]
 
 
-def test_a_comparison_is_read_from_what_it_wrote(found: shoal.Comparison) -> None:
-    again = shoal.Comparison.from_json(json.loads(json.dumps(found.to_json())), folder=found.folder)
+def test_a_comparison_is_read_from_what_it_wrote(found: shoal.comparison.Comparison) -> None:
+    again = shoal.comparison.Comparison.from_json(json.loads(json.dumps(found.to_json())), folder=found.folder)
     assert again == found
     assert again.plan(1) == found.plan(1)

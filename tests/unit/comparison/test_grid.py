@@ -10,7 +10,9 @@ from shoal.errors import ParameterError
 
 SCHEMA = shoal.Schema(
     attributes=(
-        shoal.Attribute(name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10,))),
+        shoal.Attribute(
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10,))
+        ),
         shoal.Attribute(name="illness", role="sensitive"),
         shoal.Attribute(name="drug", role="sensitive"),
     )

@@ -20,14 +20,14 @@ def _two(tmp_path: Path) -> tuple[list[shoal.Table], list[Path]]:
     gone = {key: person for key, person in crowd_of(37).items() if key not in ("p3", "p9", "p20")}
     originals = [table_of(crowd_of(30)), table_of(gone)]
     folders = [tmp_path / "r1", tmp_path / "r2"]
-    for table, folder, method in zip(originals, folders, (GENERALIZE, shoal.Specialize()), strict=True):
+    for table, folder, method in zip(originals, folders, (GENERALIZE, shoal.methods.Specialize()), strict=True):
         shoal.anonymize(table, k=4, method=method).write(folder)
     return originals, folders
 
 
 def test_joint_crowds_are_counted_as_by_hand(tmp_path: Path) -> None:
     originals, folders = _two(tmp_path)
-    risk = shoal.joint_risk(originals, folders)
+    risk = shoal.comparison.joint_risk(originals, folders)
     chains: dict[str, list[object]] = {}
     for i, (table, folder) in enumerate(zip(originals, folders, strict=True)):
         made = shoal.Plan.load(folder / "plan.toml").run(table)
@@ -48,7 +48,7 @@ def test_files_of_other_programs_are_joined_by_an_identifier(tmp_path: Path) -> 
     for name, width in (("a", 2), ("b", 3)):
         rows = {"id": list(people), "age": [str(age // width) for age, _, _ in people.values()]}
         pyarrow.csv.write_csv(pa.table(rows), tmp_path / f"{name}.csv")
-    risk = shoal.joint_risk([table_of(people)], [tmp_path / "a.csv", tmp_path / "b.csv"])
+    risk = shoal.comparison.joint_risk([table_of(people)], [tmp_path / "a.csv", tmp_path / "b.csv"])
     assert (risk.people, risk.smallest, risk.single) == (8, 1, 2)
     assert risk.certain == {"illness": 6}
 
@@ -56,7 +56,7 @@ def test_files_of_other_programs_are_joined_by_an_identifier(tmp_path: Path) -> 
 def test_a_release_of_another_table_is_refused(tmp_path: Path) -> None:
     originals, folders = _two(tmp_path)
     with pytest.raises(DataError, match="is not what its plan makes"):
-        shoal.joint_risk([originals[0]], folders)
+        shoal.comparison.joint_risk([originals[0]], folders)
     with pytest.raises(ParameterError, match="at least two"):
-        shoal.joint_risk(originals[:1], folders[:1])
+        shoal.comparison.joint_risk(originals[:1], folders[:1])
     assert SCHEMA.sensitive == ("illness",)

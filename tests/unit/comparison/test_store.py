@@ -68,7 +68,7 @@ def test_no_draft_is_left_behind(tmp_path: Path) -> None:
 
 
 def _plan(k: int, folder: Path) -> shoal.Plan:
-    town = shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.FromFile(path="towns.csv"))
+    town = shoal.Attribute(name="town", role="quasi-identifier", hierarchy=shoal.schema.FromFile(path="towns.csv"))
     return shoal.Plan(schema=shoal.Schema(attributes=(town,), folder=folder), models=(shoal.KAnonymity(k),))
 
 

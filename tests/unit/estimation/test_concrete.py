@@ -26,7 +26,7 @@ HOSPITAL = Path(__file__).parents[3] / "examples" / "hospital"
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = shoal.read(HOSPITAL / "discharges.csv", schema=HOSPITAL / "discharges.schema.toml")
     folder = tmp_path_factory.mktemp("concrete") / "release"
-    return shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.Specialize(time_limit=5)).write(folder)
+    return shoal.anonymize(table, shoal.KAnonymity(5), method=shoal.methods.Specialize(time_limit=5)).write(folder)
 
 
 def test_every_value_lies_below_the_label_of_a_record_of_its_class(release: Path) -> None:

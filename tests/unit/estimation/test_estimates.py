@@ -31,7 +31,7 @@ def original() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def release(original: pa.Table) -> shoal.Release:
-    groups = shoal.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
+    groups = shoal.schema.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
     schema = shoal.Schema(
         attributes=(
             shoal.Attribute(
@@ -39,23 +39,23 @@ def release(original: pa.Table) -> shoal.Release:
                 role="quasi-identifier",
                 kind="numeric",
                 domain=shoal.Domain(minimum=0, maximum=100),
-                hierarchy=shoal.Intervals(widths=(5, 20)),
+                hierarchy=shoal.schema.Intervals(widths=(5, 20)),
             ),
             shoal.Attribute(name="town", role="quasi-identifier", hierarchy=groups),
             shoal.Attribute(name="ill", role="quasi-identifier", domain=shoal.Domain(values=("yes", "no"))),
         )
     )
     wanted = shoal.DifferentialPrivacy(epsilon=2, delta="1e-6")
-    return shoal.anonymize(shoal.read(original).with_schema(schema), wanted, method=shoal.TruthfulTables())
+    return shoal.anonymize(shoal.read(original).with_schema(schema), wanted, method=shoal.methods.TruthfulTables())
 
 
 @pytest.fixture(scope="module")
-def estimates(release: shoal.Release, tmp_path_factory: pytest.TempPathFactory) -> shoal.Estimates:
+def estimates(release: shoal.Release, tmp_path_factory: pytest.TempPathFactory) -> shoal.estimation.Estimates:
     return shoal.estimate(release.write(tmp_path_factory.mktemp("estimates") / "release"), size=SIZE)
 
 
 @pytest.mark.slow
-def test_counts_and_proportions_are_near_the_truth(estimates: shoal.Estimates, original: pa.Table) -> None:
+def test_counts_and_proportions_are_near_the_truth(estimates: shoal.estimation.Estimates, original: pa.Table) -> None:
     rows = original.to_pandas()
     assert estimates.total().value == pytest.approx(ROWS, abs=200)
     for conditions, truth in (
@@ -71,7 +71,7 @@ def test_counts_and_proportions_are_near_the_truth(estimates: shoal.Estimates, o
 
 
 @pytest.mark.slow
-def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.Estimates) -> None:
+def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.estimation.Estimates) -> None:
     table = estimates.table("town", "ill")
     assert len(table) == 8
     assert table.column_names == ["town", "ill", "estimate", "standard error"]
@@ -79,14 +79,16 @@ def test_a_cross_table_has_every_combination_and_adds_up(estimates: shoal.Estima
     assert total == pytest.approx(estimates.total().value)
 
 
-def test_errors_are_as_large_as_the_noise_of_a_released_table(estimates: shoal.Estimates) -> None:
+def test_errors_are_as_large_as_the_noise_of_a_released_table(estimates: shoal.estimation.Estimates) -> None:
     margin = next(each for each in estimates.margins.tables if len(each.columns) == 1 and len(each.sizes) == 2)
     name = estimates.columns[margin.columns[0]]
     assert name == "ill"
     assert 0.2 * margin.variance**0.5 < estimates.count(ill="yes").error < 2 * margin.variance**0.5
 
 
-def test_the_pool_is_weighted_and_says_nothing_but_the_estimate(estimates: shoal.Estimates, tmp_path: Path) -> None:
+def test_the_pool_is_weighted_and_says_nothing_but_the_estimate(
+    estimates: shoal.estimation.Estimates, tmp_path: Path
+) -> None:
     estimates.write_pool(tmp_path / "pool.parquet")
     pool = pq.read_table(tmp_path / "pool.parquet")
     assert len(pool) == len({*zip(*pool.select(["age", "town", "ill"]).to_pydict().values(), strict=True)}) < SIZE
@@ -94,11 +96,11 @@ def test_the_pool_is_weighted_and_says_nothing_but_the_estimate(estimates: shoal
     assert pool["weight"].to_numpy()[inside].sum() == pytest.approx(estimates.count(town="Ulm").value)
 
 
-def test_a_release_in_memory_gives_the_same(release: shoal.Release, estimates: shoal.Estimates) -> None:
+def test_a_release_in_memory_gives_the_same(release: shoal.Release, estimates: shoal.estimation.Estimates) -> None:
     assert release.estimate().margins.records == estimates.margins.records
 
 
-def test_what_cannot_be_answered_is_said(estimates: shoal.Estimates, tmp_path: Path) -> None:
+def test_what_cannot_be_answered_is_said(estimates: shoal.estimation.Estimates, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no column `nose`"):
         estimates.count(nose="long")
     with pytest.raises(ParameterError, match="no value `Rome`"):
@@ -163,7 +165,7 @@ def _fit_problem(epsilon: str) -> tuple[Margins, RakedPool]:
     )
     rows = pa.table({name: [f"{value:02d}" for value in values] for name, values in columns.items()})
     private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-6")
-    release = shoal.anonymize(shoal.read(rows).with_schema(schema), private, method=shoal.TruthfulTables())
+    release = shoal.anonymize(shoal.read(rows).with_schema(schema), private, method=shoal.methods.TruthfulTables())
     margins = release.estimate().margins
     return margins, raked(margins, size=SIZE, seed=0)
 
@@ -248,7 +250,7 @@ def test_errors_fall_with_epsilon_and_pairs_do_not_lose_to_single_columns(
     errors: dict[tuple[str, str], dict[int, float]] = {}
     for epsilon, tables in itertools.product(epsilons, ("pairs", "columns")):
         private = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-6")
-        method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+        method = shoal.methods.TruthfulTables(tables=tables)  # type: ignore[arg-type]
         plan = shoal.Plan(schema=table.schema, models=(private,), method=method)
         found = []
         for seed in range(3):

@@ -75,15 +75,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "schema.toml").write_text(SCHEMA, encoding="utf-8")
     table = shoal.read(original(), schema=folder / "schema.toml")
     private = shoal.DifferentialPrivacy(epsilon=4, delta="1e-6")
-    return shoal.anonymize(table, private, method=shoal.TruthfulTables()).write(folder / "release")
+    return shoal.anonymize(table, private, method=shoal.methods.TruthfulTables()).write(folder / "release")
 
 
 @pytest.fixture(scope="module")
-def estimates(release: Path) -> shoal.Estimates:
+def estimates(release: Path) -> shoal.estimation.Estimates:
     return shoal.estimate(release, size=20_000)
 
 
-def test_records_have_the_columns_and_types_of_the_schema(estimates: shoal.Estimates) -> None:
+def test_records_have_the_columns_and_types_of_the_schema(estimates: shoal.estimation.Estimates) -> None:
     rows = estimates.records(1_234)
     assert rows.column_names == ["age", "grown", "marital", "job", "points", "onset"]
     assert len(rows) == 1_234
@@ -95,18 +95,18 @@ def test_records_have_the_columns_and_types_of_the_schema(estimates: shoal.Estim
     assert {*rows["marital"].to_pylist()} <= {"never", "married", "widowed"}
 
 
-def test_no_record_is_impossible_and_derived_columns_follow(estimates: shoal.Estimates) -> None:
+def test_no_record_is_impossible_and_derived_columns_follow(estimates: shoal.estimation.Estimates) -> None:
     rows = estimates.records(20_000).to_pandas()
     assert not ((rows.age < 15) & (rows.marital != "never")).any()
     assert not ((rows.age < 18) & (rows.job == "clerk")).any()
     assert ((rows.age < 18) == (rows.grown == "minor")).all()
 
 
-def test_their_number_is_the_noisy_total_unless_it_is_asked_for(estimates: shoal.Estimates) -> None:
+def test_their_number_is_the_noisy_total_unless_it_is_asked_for(estimates: shoal.estimation.Estimates) -> None:
     assert len(estimates.records()) == round(estimates.total().value)
 
 
-def test_counts_are_near_those_of_the_original(estimates: shoal.Estimates) -> None:
+def test_counts_are_near_those_of_the_original(estimates: shoal.estimation.Estimates) -> None:
     drawn, truth = estimates.records(ROWS).to_pandas(), original().to_pandas()
     for column in ("marital", "job"):
         shares = truth[column].value_counts(normalize=True), drawn[column].value_counts(normalize=True)
@@ -114,13 +114,13 @@ def test_counts_are_near_those_of_the_original(estimates: shoal.Estimates) -> No
     assert drawn.age.mean() == pytest.approx(truth.age.mean(), abs=2)
 
 
-def test_a_seed_draws_the_same_records_again_and_no_seed_others(estimates: shoal.Estimates) -> None:
+def test_a_seed_draws_the_same_records_again_and_no_seed_others(estimates: shoal.estimation.Estimates) -> None:
     assert estimates.records(500, seed=1).equals(estimates.records(500, seed=1))
     assert not estimates.records(500).equals(estimates.records(500))
 
 
 def test_a_csv_file_spells_them_as_the_original_and_says_that_they_are_synthetic(
-    estimates: shoal.Estimates, tmp_path: Path
+    estimates: shoal.estimation.Estimates, tmp_path: Path
 ) -> None:
     path = tmp_path / "records.csv"
     assert estimates.write_records(path, 2_000) == 2_000
@@ -133,7 +133,9 @@ def test_a_csv_file_spells_them_as_the_original_and_says_that_they_are_synthetic
     assert shoal.read(path, schema=estimates.schema).count() == 2_000
 
 
-def test_statistics_packages_get_declared_values_as_labelled_codes(estimates: shoal.Estimates, tmp_path: Path) -> None:
+def test_statistics_packages_get_declared_values_as_labelled_codes(
+    estimates: shoal.estimation.Estimates, tmp_path: Path
+) -> None:
     pyreadstat = pytest.importorskip("pyreadstat")
     estimates.write_records(tmp_path / "records.sav", 50)
     _, described = pyreadstat.read_sav(str(tmp_path / "records.sav"))
@@ -143,7 +145,7 @@ def test_statistics_packages_get_declared_values_as_labelled_codes(estimates: sh
 
 @pytest.mark.parametrize("ending", ["parquet", "sav", "dta"])
 def test_files_have_the_same_types_and_descriptions_whatever_is_drawn(
-    estimates: shoal.Estimates, tmp_path: Path, ending: str
+    estimates: shoal.estimation.Estimates, tmp_path: Path, ending: str
 ) -> None:
     described = set()
     for seed in range(12):  # of single records, some of which miss a value
@@ -177,13 +179,13 @@ def test_a_column_of_declared_labels_without_a_value_is_still_one_of_numbers(tmp
 def test_a_rule_that_rules_out_what_is_released_is_refused(release: Path, tmp_path: Path) -> None:
     estimates = shoal.estimate(release, size=20_000)
     for rules, message in ((("job = none",), "rules out"), (("age >= 0",), "rules out")):
-        wrong = shoal.Estimates(estimates.margins, _with_rules(estimates.schema, rules), 20_000)
+        wrong = shoal.estimation.Estimates(estimates.margins, _with_rules(estimates.schema, rules), 20_000)
         with pytest.raises(InputError, match=message):
             wrong.records(10)
 
 
 @pytest.mark.parametrize("number", [0, -1, 10**9])
-def test_an_unusable_number_of_records_is_refused(estimates: shoal.Estimates, number: int) -> None:
+def test_an_unusable_number_of_records_is_refused(estimates: shoal.estimation.Estimates, number: int) -> None:
     with pytest.raises(ParameterError, match="number"):
         estimates.records(number)
 
@@ -197,8 +199,10 @@ def _with_rules(schema: shoal.Schema, rules: tuple[str, ...]) -> shoal.Schema:
 def test_a_derived_column_has_the_missing_mark_of_the_one_that_it_follows_from(tmp_path: Path) -> None:
     schema = shoal.Schema(
         attributes=(
-            shoal.Attribute(name="job", reading=shoal.Reading(missing_values=("N",))),
-            shoal.Attribute(name="trade", role="drop", derived=shoal.Derived(source="job", values=(("1", "crafts"),))),
+            shoal.Attribute(name="job", reading=shoal.schema.Reading(missing_values=("N",))),
+            shoal.Attribute(
+                name="trade", role="drop", derived=shoal.schema.Derived(source="job", values=(("1", "crafts"),))
+            ),
         )
     )
     rows = pa.table({"job": ["1", None], "trade": ["crafts", None]})
@@ -217,7 +221,7 @@ def test_intervals_that_are_narrow_beside_the_bounds_are_read_and_drawn() -> Non
                 role="quasi-identifier",
                 kind="numeric",
                 domain=shoal.Domain(minimum=-9_000, maximum=2_000_000),
-                hierarchy=shoal.Cuts(levels=((0, 1, 1_000_000), (1, 1_000_000))),
+                hierarchy=shoal.schema.Cuts(levels=((0, 1, 1_000_000), (1, 1_000_000))),
             ),
             shoal.Attribute(name="half", role="quasi-identifier", domain=shoal.Domain(values=("yes", "no"))),
         )
@@ -225,7 +229,7 @@ def test_intervals_that_are_narrow_beside_the_bounds_are_read_and_drawn() -> Non
     half = np.where(generator.random(ROWS) < 0.5, "yes", "no")
     table = shoal.read(pa.table({"income": income, "half": half})).with_schema(schema)
     private = shoal.DifferentialPrivacy(epsilon=4, delta="1e-6")
-    release = shoal.anonymize(table, private, method=shoal.TruthfulTables(levels={"income": 1}))
+    release = shoal.anonymize(table, private, method=shoal.methods.TruthfulTables(levels={"income": 1}))
     drawn = release.estimate().records(ROWS, seed=1)["income"].to_numpy()
     assert abs((drawn == 0).mean() - 0.5) < 0.05
     assert abs((drawn >= 1_000_000).mean() - 0.25) < 0.05

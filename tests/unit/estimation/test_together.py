@@ -14,7 +14,7 @@ LETTERS = ("a", "b", "c", "d")
 
 def schema(*names: str, told: str = "") -> shoal.Schema:
     """Return a schema of columns with groups, all of them quasi-identifiers but the one that is told."""
-    groups = shoal.Groups(levels=((("a or b", ("a", "b")), ("c or d", ("c", "d"))),))
+    groups = shoal.schema.Groups(levels=((("a or b", ("a", "b")), ("c or d", ("c", "d"))),))
     return shoal.Schema(
         attributes=tuple(
             shoal.Attribute(name=name, role="sensitive" if name == told else "quasi-identifier", hierarchy=groups)

@@ -41,7 +41,7 @@ def test_other_releases_get_no_weights() -> None:
     with pytest.raises(ParameterError, match="already has a column `weight`"):
         weighted([TRIMMED], ROWS.rename_columns(["town", "weight"]))
     with pytest.raises(InputError, match="there is no release folder"):
-        shoal.weighted_records("nowhere")
+        shoal.estimation.weighted_records("nowhere")
 
 
 @pytest.mark.parametrize(("m", "epsilon", "least"), [(12, 0.9, 1), (12, 0.9, 5), (3, 2.0, 1), (40, 0.1, 2)])
@@ -67,11 +67,11 @@ def test_a_release_and_its_folder_say_the_same(tmp_path: Path) -> None:
     made = shoal.anonymize(
         shoal.read(rows).with_schema(Schema(attributes=(town,))),
         shoal.DifferentialPrivacy(epsilon=2, delta=1e-6),
-        method=shoal.Truthful(),
+        method=shoal.methods.Truthful(),
     )
     total = made.weighted()["weight"].to_numpy().sum()
     assert total == pytest.approx(400, abs=60)
-    assert shoal.weighted_records(made.write(tmp_path / "release")).equals(made.weighted())
+    assert shoal.estimation.weighted_records(made.write(tmp_path / "release")).equals(made.weighted())
 
 
 @pytest.mark.parametrize(("m", "epsilon", "least"), [(12, "0.9", 1), (3, "2", 1), (5, "0.5", 4)])

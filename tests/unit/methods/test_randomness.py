@@ -135,11 +135,11 @@ MEAGRE = {
 @pytest.mark.parametrize(
     "method",
     [
-        shoal.Truthful(levels={"a": 0, "n": 0}),
-        shoal.Truthful(scheme="multi-dimensional"),
-        shoal.Truthful(operator="sampling"),
-        shoal.TruthfulTables(tables="columns"),
-        shoal.TruthfulTables(tables="pairs+joint"),
+        shoal.methods.Truthful(levels={"a": 0, "n": 0}),
+        shoal.methods.Truthful(scheme="multi-dimensional"),
+        shoal.methods.Truthful(operator="sampling"),
+        shoal.methods.TruthfulTables(tables="columns"),
+        shoal.methods.TruthfulTables(tables="pairs+joint"),
     ],
     ids=lambda method: f"{method.name}-{getattr(method, 'tables', method.__class__.__name__)}",
 )
@@ -168,7 +168,7 @@ def test_a_declared_draw_is_stated_and_verifies(tmp_path: Path) -> None:
 
 
 def test_a_method_that_draws_nothing_says_so_whatever_it_was_given() -> None:
-    assert _release(shoal.Mdav()).guarantee.randomness == "none used"
+    assert _release(shoal.methods.Mdav()).guarantee.randomness == "none used"
 
 
 #: what draws without saying so

@@ -55,7 +55,7 @@ def test_what_is_the_default_need_not_be_shown() -> None:
 
 def test_a_promise_of_which_a_short_name_says_only_a_part_is_not_shown_in_short() -> None:
     assert short_of(shoal.TCloseness("age", 0.2, distance="ordered"), "generalize") is None
-    assert short_of(shoal.EntropyLDiversity("age", 3), "generalize") is None
+    assert short_of(shoal.models.EntropyLDiversity("age", 3), "generalize") is None
     assert short_of(shoal.KAnonymity(3), "swap") is None, "k of a swap is another promise"
 
 

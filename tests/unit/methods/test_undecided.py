@@ -34,7 +34,7 @@ def test_a_column_that_nobody_has_decided_on_stops_the_release():
 @pytest.mark.parametrize("name", ["generalize", "mondrian", "mdav", "swap", "bucketize"])
 def test_a_dropped_column_is_left_out(name, tmp_path):
     promise = (
-        shoal.MultiplicativeCloseness("pay", 2)
+        shoal.models.MultiplicativeCloseness("pay", 2)
         if name == "bucketize"
         else promises.from_parameters(in_short("k", name).name, {"k": 2})
     )

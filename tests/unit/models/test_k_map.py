@@ -63,4 +63,4 @@ def test_only_recodings_say_who_fits_a_class() -> None:
     assert release.after.smallest >= 5
     assert "fewer than 20 people in the population" in release.guarantee.promises[0].statement
     with pytest.raises(ShoalError, match="cannot keep `EstimatedKMap`"):
-        shoal.anonymize(table, EstimatedKMap(20, 0.1), method=shoal.TMicroaggregate())
+        shoal.anonymize(table, EstimatedKMap(20, 0.1), method=shoal.methods.TMicroaggregate())

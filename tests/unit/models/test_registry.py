@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import shoal
 from shoal import models
 from shoal.errors import ParameterError
 from shoal.models import KAnonymity
@@ -16,7 +15,7 @@ def test_names_are_the_models_own_names() -> None:
 
 
 def test_every_model_is_public() -> None:
-    assert all(getattr(shoal, model.__name__) is model for model in models.MODELS.values())
+    assert all(getattr(models, model.__name__) is model for model in models.MODELS.values())
 
 
 def test_every_file_of_a_model_is_registered() -> None:

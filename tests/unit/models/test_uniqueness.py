@@ -131,6 +131,6 @@ def test_it_is_said_to_be_an_estimate_and_only_recodings_keep_it() -> None:
     assert "Estimated by the rule of Dankar" in promise.statement
     assert any("not a bound" in text for text in promise.assumptions)
     with pytest.raises(ShoalError, match="cannot keep `EstimatedUniqueness`"):
-        shoal.anonymize(table, model, method=shoal.TMicroaggregate())
+        shoal.anonymize(table, model, method=shoal.methods.TMicroaggregate())
     with pytest.raises(ParameterError, match="estimator"):
         EstimatedUniqueness(0.1, 0.1, "pitmann")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ def test_classes_of_4_1_and_3_records_are_attacked_where_that_pays() -> None:
 def test_a_search_groups_people_as_soon_as_attacks_cost_more_than_information() -> None:
     table = pa.table({"age": [str(20 + row) for row in range(40)]})
     column = shoal.Attribute(
-        name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10, 20))
+        name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10, 20))
     )
     people = shoal.read(table).with_schema(shoal.Schema(attributes=(column,)))
     for loss, released in ((1, "20"), (3000, "[20, 30)")):

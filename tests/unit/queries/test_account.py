@@ -25,13 +25,13 @@ AGE = Attribute(
     role=Role.QUASI_IDENTIFIER,
     kind=Kind.NUMERIC,
     domain=Domain(minimum=0, maximum=100),
-    hierarchy=shoal.Intervals(widths=(10, 50)),
+    hierarchy=shoal.schema.Intervals(widths=(10, 50)),
 )
 WHO = Attribute(name="who", role=Role.PERSON, kind=Kind.CATEGORICAL)
 PEOPLE = pa.table({"age": [20 + 50 * (i % 2) for i in range(300)]})
 VISITS = PEOPLE.append_column("who", pa.array([f"p{i // 2}" for i in range(300)]))
 TRUTHFUL = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6")
-NOISY = shoal.EpsilonBudget("0.5")
+NOISY = shoal.methods.noise.EpsilonBudget("0.5")
 
 
 def table(rows: pa.Table = PEOPLE) -> shoal.Table:
@@ -70,15 +70,17 @@ def test_it_is_paid_before_the_first_bit_is_drawn(account: shoal.Account, monkey
             seen.append(str(account.standing.spent))
             return super().random_bytes(size)
 
-    plan = shoal.Plan(schema=table().schema, models=(TRUTHFUL,), method=shoal.Truthful())  # type: ignore[arg-type]
+    plan = shoal.Plan(schema=table().schema, models=(TRUTHFUL,), method=shoal.methods.Truthful())  # type: ignore[arg-type]
     plan.run(table(), account=account, source=Watched(1))
     assert seen
     assert set(seen) == {"epsilon 1, delta 0.000001"}
 
 
-@pytest.mark.parametrize(("method", "asked"), [(shoal.Truthful(), TRUTHFUL), (shoal.DPMicroaggregation(), NOISY)])
+@pytest.mark.parametrize(
+    ("method", "asked"), [(shoal.methods.Truthful(), TRUTHFUL), (shoal.methods.DPMicroaggregation(), NOISY)]
+)
 def test_a_run_that_fails_after_its_draw_stays_spent_and_says_so(
-    method: shoal.Truthful, asked: shoal.DifferentialPrivacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: shoal.methods.Truthful, asked: shoal.DifferentialPrivacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = replacing(tmp_path)
 
@@ -97,7 +99,7 @@ def test_a_run_that_fails_after_its_draw_stays_spent_and_says_so(
 
 def test_that_nothing_is_frequent_enough_costs_the_same_whatever_the_records_are(account: shoal.Account) -> None:
     # one record more than 150 is a class that may be shown; certificates of later releases say what was spent
-    method, spent = shoal.Truthful(levels={"age": 0}), []
+    method, spent = shoal.methods.Truthful(levels={"age": 0}), []
     for size in (151, 150):
         before = account.standing.spent.epsilon
         with pytest.raises(shoal.errors.RequirementError, match="stays spent"):
@@ -110,7 +112,7 @@ def test_what_fails_before_any_draw_costs_nothing(account: shoal.Account, monkey
     def make(self: object, work: Work) -> object:
         raise shoal.errors.DataError("column `age`: 3 values are not numbers")
 
-    monkeypatch.setattr(shoal.Truthful, "make", make)
+    monkeypatch.setattr(shoal.methods.Truthful, "make", make)
     with pytest.raises(shoal.errors.DataError) as failed:
         shoal.anonymize(table(), TRUTHFUL, account=account)
     assert failed.value.hint is None
@@ -191,8 +193,8 @@ def test_persons_and_records_are_not_added_up(account: shoal.Account) -> None:
     ("models", "method"),
     [
         ((shoal.KAnonymity(5),), shoal.Generalize()),
-        ((NOISY,), shoal.DPMicroaggregation(target="partition")),
-        ((TRUTHFUL,), shoal.Truthful(search="walk", steps=2)),
+        ((NOISY,), shoal.methods.DPMicroaggregation(target="partition")),
+        ((TRUTHFUL,), shoal.methods.Truthful(search="walk", steps=2)),
     ],
 )
 def test_what_promises_no_differential_privacy_of_the_table_cannot_be_counted(
@@ -206,12 +208,12 @@ def test_what_promises_no_differential_privacy_of_the_table_cannot_be_counted(
 
 def test_an_account_that_hides_presence_refuses_what_does_not(account: shoal.Account) -> None:
     with pytest.raises(ParameterError, match=r"add or remove one record.*promises less"):
-        shoal.anonymize(table(), NOISY, method=shoal.DPMicroaggregation(), account=account)
+        shoal.anonymize(table(), NOISY, method=shoal.methods.DPMicroaggregation(), account=account)
 
 
 def test_in_an_account_of_replaced_records_adding_and_removing_costs_twice(tmp_path: Path) -> None:
     kept = replacing(tmp_path)
-    shoal.anonymize(table(), NOISY, method=shoal.DPMicroaggregation(), account=kept)
+    shoal.anonymize(table(), NOISY, method=shoal.methods.DPMicroaggregation(), account=kept)
     folder = shoal.anonymize(table(), TRUTHFUL, account=kept).write(tmp_path / "made")
     assert shoal.verify(folder).passed
     spent = kept.standing.spent
@@ -229,14 +231,14 @@ def test_persons_whose_number_of_records_is_public_are_weaker_neighbours(
     records: int, allowed: bool, tmp_path: Path
 ) -> None:
     kept = replacing(tmp_path, VISITS, records_per_person=records)
-    asked = shoal.EpsilonBudget(1, records_per_person=2)
+    asked = shoal.methods.noise.EpsilonBudget(1, records_per_person=2)
     if allowed:
-        shoal.anonymize(table(VISITS), asked, method=shoal.DPMicroaggregation(), account=kept)
+        shoal.anonymize(table(VISITS), asked, method=shoal.methods.DPMicroaggregation(), account=kept)
     else:
         with pytest.raises(ParameterError, match="promises less"):
-            shoal.anonymize(table(VISITS), asked, method=shoal.DPMicroaggregation(), account=kept)
+            shoal.anonymize(table(VISITS), asked, method=shoal.methods.DPMicroaggregation(), account=kept)
     one = dataclasses.replace(asked, records_per_person=1)
-    shoal.anonymize(table(VISITS), one, method=shoal.DPMicroaggregation(), account=kept)
+    shoal.anonymize(table(VISITS), one, method=shoal.methods.DPMicroaggregation(), account=kept)
     assert kept.standing.spent.epsilon == 1 + allowed
 
 
@@ -260,9 +262,9 @@ def test_replacing_is_bounded_by_twice_the_loss_of_removing() -> None:
 
 def test_every_private_method_costs_what_its_certificate_says(tmp_path: Path) -> None:
     for asked, method in (
-        (TRUTHFUL, shoal.Truthful()),
-        (dataclasses.replace(TRUTHFUL, epsilon=20), shoal.TruthfulTables()),
-        (NOISY, shoal.DPMicroaggregation()),
+        (TRUTHFUL, shoal.methods.Truthful()),
+        (dataclasses.replace(TRUTHFUL, epsilon=20), shoal.methods.TruthfulTables()),
+        (NOISY, shoal.methods.DPMicroaggregation()),
     ):
         plan = shoal.Plan(schema=table().schema, models=(asked,), method=method)  # type: ignore[arg-type]
         cost = plan.cost
@@ -282,7 +284,7 @@ def test_a_vault_and_releases_share_an_account(account: shoal.Account, tmp_path:
     )
     assert not (tmp_path / "v" / "ledger.sqlite").exists()
     again = Vault.open(tmp_path / "v")
-    again.admit("alice", shoal.Loss.of(5))
+    again.admit("alice", shoal.queries.Loss.of(5))
     ledger = again.ledger()
     again.desk(ledger).ask("alice", shoal.queries.Count(epsilon="1.5"))
     ledger.close()

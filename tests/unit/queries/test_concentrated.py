@@ -81,7 +81,7 @@ def test_a_thousand_questions_are_far_more_exact_in_rho() -> None:
     session = Session(table(), 1, delta="1e-6", measure="zcdp", source=SeededSource(1))
     answers = [session.count(rho=concentrated.each.rho) for _ in range(1000)]
     assert all(answer.accuracy.high - answer.accuracy.low == 2 * concentrated.margin for answer in answers)  # type: ignore[operator]
-    with pytest.raises(shoal.BudgetSpent):
+    with pytest.raises(shoal.queries.BudgetSpent):
         session.count(rho="0.0001")
     assert session.standing.spent.rho <= Loss.within_both(1, "1e-6").rho
     assert session.standing.spent.epsilon == 0
@@ -199,7 +199,7 @@ def release_cost(epsilon: str, delta: str, method: shoal.methods.Method, **optio
 def test_an_account_of_epsilon_1_affords_the_tables_of_epsilon_1(tables: str, tmp_path: Path) -> None:
     people = table()
     account = shoal.Account.create(tmp_path / "a", people, epsilon=1, delta="1e-6", measure="zcdp")
-    method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+    method = shoal.methods.TruthfulTables(tables=tables)  # type: ignore[arg-type]
     release = shoal.anonymize(
         people, shoal.DifferentialPrivacy(epsilon=1, delta="1e-6"), method=method, account=account
     )
@@ -214,7 +214,7 @@ def test_ten_tables_of_a_tenth_of_epsilon_cost_a_tenth_of_what_adding_epsilon_up
     account = shoal.Account.create(tmp_path / "a", people, epsilon=1, delta="1e-5", measure="zcdp")
     wanted = shoal.DifferentialPrivacy(epsilon="0.1", delta="1e-6")
     for _ in range(9):
-        shoal.anonymize(people, wanted, method=shoal.TruthfulTables(tables="columns"), account=account)
+        shoal.anonymize(people, wanted, method=shoal.methods.TruthfulTables(tables="columns"), account=account)
     attained = attained_epsilon(account.standing.spent, Fraction(1, 10**5))
     assert attained is not None
     assert float(attained) < 0.4
@@ -223,7 +223,7 @@ def test_ten_tables_of_a_tenth_of_epsilon_cost_a_tenth_of_what_adding_epsilon_up
 def test_what_a_release_costs_in_rho_is_what_its_certified_steps_add_up_to() -> None:
     people = table()
     for tables in ("columns", "pairs", "pairs+joint"):
-        method = shoal.TruthfulTables(tables=tables)  # type: ignore[arg-type]
+        method = shoal.methods.TruthfulTables(tables=tables)  # type: ignore[arg-type]
         release = shoal.anonymize(people, shoal.DifferentialPrivacy(epsilon=1, delta="1e-6"), method=method)
         cost = release.plan.cost
         assert cost is not None
@@ -237,26 +237,26 @@ def test_a_plan_with_other_pairs_than_the_rule_gives_costs_what_it_spends(chosen
     values = [Attribute(name=name, role=Role.QUASI_IDENTIFIER, domain=SEX.domain) for name in ("one", "two")]
     schema = Schema(attributes=(SEX, AGE, *values)).total()
     privacy = shoal.DifferentialPrivacy(epsilon=1, delta="1e-6").resolve(schema)
-    method = shoal.TruthfulTables(chosen=chosen)
+    method = shoal.methods.TruthfulTables(chosen=chosen)
     cost, spent = method.cost(privacy, schema), replace(method.split(schema, privacy), chosen=())
     assert cost is not None
     assert (cost.rho, cost.beta) == (spent.rho, spent.beta)
 
 
 def test_a_release_costs_no_more_in_rho_than_its_epsilon_says() -> None:
-    trees = shoal.Truthful(scheme="multi-dimensional")
+    trees = shoal.methods.Truthful(scheme="multi-dimensional")
     assert release_cost("1", "1e-6", trees).rho_and_beta == (
         Fraction(1, 25) / 8 + Fraction(16, 25) / 2,
         Fraction(1, 10**6),
     )
-    fixed = shoal.Truthful(levels={"sex": 0, "age": 0})
+    fixed = shoal.methods.Truthful(levels={"sex": 0, "age": 0})
     assert release_cost("1", "1e-6", fixed).rho_and_beta[0] == Fraction(1, 2)
-    uneven = shoal.Truthful(score="discernibility")
+    uneven = shoal.methods.Truthful(score="discernibility")
     assert release_cost("1", "1e-6", uneven).rho_and_beta[0] == (Fraction(1, 50) ** 2 + Fraction(49, 50) ** 2) / 2
     # groups of records: no proof of beta, so what follows from epsilon and delta
-    of_two = release_cost("1", "1e-6", shoal.TruthfulTables(), records_per_person=2)
+    of_two = release_cost("1", "1e-6", shoal.methods.TruthfulTables(), records_per_person=2)
     assert of_two.rho is None
-    assert release_cost("1", "1e-6", shoal.TruthfulTables()).convert_neighbours(Neighbours.REPLACE).rho is None  # type: ignore[union-attr]
+    assert release_cost("1", "1e-6", shoal.methods.TruthfulTables()).convert_neighbours(Neighbours.REPLACE).rho is None  # type: ignore[union-attr]
 
 
 def test_loss_distributions_do_not_add_up_where_questions_depend_on_answers() -> None:

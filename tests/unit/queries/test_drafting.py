@@ -92,7 +92,7 @@ def test_bounds_are_public_ranges_that_hold_almost_all_numbers(tmp_path: Path) -
     release = shoal.anonymize(
         shoal.read(rows(pay=pay), schema=schema.total()),
         shoal.DifferentialPrivacy(epsilon="0.5", delta="1e-6"),
-        method=shoal.TruthfulTables(tables="columns"),
+        method=shoal.methods.TruthfulTables(tables="columns"),
         account=account,
     )
     assert str(account.standing.spent.epsilon) == "3/2"

@@ -430,7 +430,7 @@ def test_whole_numbers_as_texts_identify_people() -> None:
 
 @pytest.mark.slow
 def test_a_session_is_reached_from_the_package() -> None:
-    code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.Ledger"
+    code = "import shoal; assert shoal.queries.Session is shoal.Session; assert shoal.Vault and shoal.queries.Ledger"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -170,7 +170,7 @@ def _patients() -> shoal.Table:
     draws = np.random.default_rng(4)
     weight, height = np.round(draws.normal(75, 15, 1000)), np.round(draws.normal(170, 10, 1000))
     records = pa.table({"weight": weight, "height": height, "bmi": np.round(weight / (height / 100) ** 2, 1)})
-    intervals = shoal.Intervals(widths=(5, 20, 40))
+    intervals = shoal.schema.Intervals(widths=(5, 20, 40))
     schema = shoal.Schema(
         attributes=(
             shoal.Attribute(name="weight", role="quasi-identifier", kind="numeric", hierarchy=intervals),
@@ -181,14 +181,16 @@ def _patients() -> shoal.Table:
     return shoal.read(records).with_schema(schema)
 
 
-@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.Mondrian(), shoal.Mdav()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "method", [shoal.Generalize(), shoal.methods.Mondrian(), shoal.methods.Mdav()], ids=lambda each: each.name
+)
 def test_releases_of_patients_with_their_bmi_are_hollow(method: shoal.methods.Method) -> None:
     found = shoal.anonymize(_patients(), shoal.KAnonymity(5), method=method).rehearse()
     assert found is not None
     assert found.culprits == ("bmi",)
 
 
-@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.Mdav()], ids=lambda each: each.name)
+@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.methods.Mdav()], ids=lambda each: each.name)
 def test_the_certificate_says_what_was_accepted(method: shoal.methods.Method, tmp_path) -> None:
     table = _patients()
     plan = shoal.Plan(schema=table.schema, models=(shoal.KAnonymity(5),), method=method, accepted=("bmi",))
@@ -300,7 +302,7 @@ def test_visits_of_patients_are_rehearsed() -> None:
     who = np.repeat(np.arange(patients), draws.integers(1, 4, patients))
     columns = {"patient": who, "weight": weight[who], "height": height[who]}
     columns["bmi"] = np.round(columns["weight"] / (columns["height"] / 100) ** 2, 1)
-    intervals = shoal.Intervals(widths=(5, 20, 40))
+    intervals = shoal.schema.Intervals(widths=(5, 20, 40))
     schema = shoal.Schema(
         attributes=(
             shoal.Attribute(name="patient", role="person"),
@@ -319,7 +321,7 @@ def test_visits_of_patients_are_rehearsed() -> None:
 def test_a_promise_of_a_mean_risk_is_held_to_its_mean() -> None:
     table = _patients()
     method = shoal.Generalize(suppression_limit=0.5)
-    found = shoal.anonymize(table, shoal.AverageRisk(0.2), method=method).rehearse()
+    found = shoal.anonymize(table, shoal.models.AverageRisk(0.2), method=method).rehearse()
     assert found is not None
     assert (found.risk, found.is_mean, found.hollow) == (0.2, True, True)
     assert all(each.threshold is None for each in found.exposures if each.slice < 1)
@@ -332,10 +334,12 @@ def test_a_promise_without_a_risk_is_attacked_and_never_refused() -> None:
     assert (found.hollow, found.success > 0.5) == (False, True)
 
 
-@pytest.mark.parametrize("method", [shoal.Swap(), shoal.IndividualRankingSwap()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "method", [shoal.methods.Swap(), shoal.methods.IndividualRankingSwap()], ids=lambda each: each.name
+)
 def test_exchanged_values_that_follow_from_what_stays_are_hollow(method: shoal.methods.Method) -> None:
     table = _patients()
-    plan = shoal.Plan(schema=table.schema, models=(shoal.ProbabilisticKAnonymity(5),), method=method)
+    plan = shoal.Plan(schema=table.schema, models=(shoal.models.ProbabilisticKAnonymity(5),), method=method)
     found = plan.run(table).rehearse()
     assert found is not None
     assert found.culprits == ("bmi",)

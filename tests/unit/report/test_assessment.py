@@ -34,7 +34,7 @@ def people() -> shoal.Table:
 @pytest.fixture(scope="module")
 def page(people: shoal.Table) -> str:
     found = shoal.assess(people, sampling_fraction=0.1)
-    return render_assessment(found, name="people.csv", attacks=shoal.attack(people, people))
+    return render_assessment(found, name="people.csv", attacks=shoal.risk.attack(people, people))
 
 
 def test_the_page_shows_what_the_assessment_found(page: str, people: shoal.Table) -> None:

@@ -28,12 +28,14 @@ def test_columns_that_were_erased_are_named():
 
 def test_columns_that_were_nearly_erased_are_named():
     rows = pa.table({"zip": [*(f"z{n}" for n in range(96)), *["z"] * 4], "sex": ["m", "w"] * 50})
-    found = release(rows, k=2, method=shoal.Specialize(), zip="quasi-identifier", sex="quasi-identifier")
+    found = release(rows, k=2, method=shoal.methods.Specialize(), zip="quasi-identifier", sex="quasi-identifier")
     cells = found.table.to_arrow()["zip"].to_pylist().count("*")
     assert 90 < cells < 100
     assert any(each.startswith(f"`zip` is `*` in {cells:.1f}% of the records.") for each in found.attention)
     half = pa.table({"zip": [*(f"z{n}" for n in range(60)), *["z"] * 40], "sex": ["m", "w"] * 50})
-    assert not release(half, k=2, method=shoal.Specialize(), zip="quasi-identifier", sex="quasi-identifier").attention
+    assert not release(
+        half, k=2, method=shoal.methods.Specialize(), zip="quasi-identifier", sex="quasi-identifier"
+    ).attention
 
 
 def test_secrets_that_single_people_out_are_counted():
@@ -74,7 +76,7 @@ def test_nothing_is_said_of_values_that_were_exchanged(tmp_path):
         )
     )
     rows = shoal.read(pa.table({"age": list(range(40)), "pay": list(range(40))}), schema=schema)
-    found = shoal.anonymize(rows, shoal.ProbabilisticKAnonymity(4), method=shoal.Swap())
+    found = shoal.anonymize(rows, shoal.models.ProbabilisticKAnonymity(4), method=shoal.methods.Swap())
     found.write(tmp_path / "release")
     assert "Attention" not in (tmp_path / "release" / "summary.txt").read_text()
 
@@ -87,7 +89,7 @@ def test_there_is_nothing_to_say_of_a_harmless_release():
 def test_the_default_loses_least_and_ends():
     method = methods.default([shoal.KAnonymity(5)])
     assert (method.name, method.effort) == ("specialize", methods.EFFORT)
-    assert methods.default([shoal.KAnonymity(5), shoal.DeltaPresence(0.1, 0.9)]).name == "generalize"
+    assert methods.default([shoal.KAnonymity(5), shoal.models.DeltaPresence(0.1, 0.9)]).name == "generalize"
     assert all(methods.searches(methods.by_name(name)) for name in ("generalize", "iterate", "specialize"))
     assert not methods.searches(methods.by_name("mdav"))
 
@@ -115,7 +117,7 @@ def _two_risks(method: shoal.methods.Method, promise: shoal.Model) -> tuple[str,
 
 
 def test_finding_a_record_and_learning_a_value_are_two_risks_of_anatomy() -> None:
-    text, _ = _two_risks(shoal.Anatomy(), shoal.KAnonymity(3))
+    text, _ = _two_risks(shoal.methods.Anatomy(), shoal.KAnonymity(3))
     finding, learning = text.split("Risk of learning a value")
     figures = finding.split("Risk of finding a record")[1]
     assert re.search(r"unique records +30 +30", figures)
@@ -126,7 +128,7 @@ def test_finding_a_record_and_learning_a_value_are_two_risks_of_anatomy() -> Non
 
 
 def test_no_advice_names_a_promise_that_the_method_refuses() -> None:
-    _, attention = _two_risks(shoal.IndividualRankingSwap(), shoal.ProbabilisticKAnonymity(4))
+    _, attention = _two_risks(shoal.methods.IndividualRankingSwap(), shoal.models.ProbabilisticKAnonymity(4))
     assert "--l" not in attention
 
 

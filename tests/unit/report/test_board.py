@@ -120,7 +120,7 @@ def test_inference_is_what_counting_by_hand_gives(release: Path) -> None:
 def test_with_the_original_attacks_are_measured(release: Path, original: shoal.Table) -> None:
     document = board_report(release, original, shoal.Plan.load(release / "plan.toml"))
     assert document.board is not None
-    wanted = shoal.attack(original, shoal.read(release / "data.parquet"))
+    wanted = shoal.risk.attack(original, shoal.read(release / "data.parquet"))
     assert wanted.linkability is not None
     tried = {each.name: each for each in document.board.attacks}
     assert tried["singling out"].success == wanted.singling_out.success.rate

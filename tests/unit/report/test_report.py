@@ -223,7 +223,7 @@ def test_a_differentially_private_release_shows_its_budget_by_step(tmp_path: Pat
 def test_a_release_of_several_tables_shows_each(tmp_path: Path) -> None:
     rows = _crowd([])
     table = shoal.read(pa.table(rows)).with_schema(_schema())
-    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.Anatomy())
+    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.methods.Anatomy())
     document = public_report(made.write(tmp_path / "release"))
     assert len(document.tables) == 2
     page = render_html(document)
@@ -421,6 +421,6 @@ def test_a_search_over_another_table_is_not_shown(folder: Path) -> None:
 
 def test_without_a_lattice_to_show_the_plot_says_so() -> None:
     table = shoal.read(pa.table(_crowd([]))).with_schema(_schema())
-    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.Anatomy())
+    made = shoal.anonymize(table, shoal.DistinctLDiversity("illness", l=2), method=shoal.methods.Anatomy())
     with pytest.raises(ParameterError, match="lattice"):
         made.plot.lattice()

@@ -14,13 +14,13 @@ from shoal.errors import SchemaError
 SCHEMA = shoal.Schema(
     attributes=(
         shoal.Attribute(
-            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10, 50))
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10, 50))
         ),
         shoal.Attribute(
             name="stage", role="quasi-identifier", kind="ordinal", domain=shoal.Domain(values=("low", "high"))
         ),
         shoal.Attribute(name="illness", role="sensitive"),
-        shoal.Attribute(name="pay", role="sensitive", kind="numeric", hierarchy=shoal.Intervals(widths=(100,))),
+        shoal.Attribute(name="pay", role="sensitive", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(100,))),
     )
 )
 PEOPLE = pa.table(

@@ -21,7 +21,7 @@ SCHEMA = shoal.Schema(
             name="worth",
             role="quasi-identifier",
             kind="numeric",
-            hierarchy=shoal.Cuts(levels=((50, 10_000), (10_000,))),
+            hierarchy=shoal.schema.Cuts(levels=((50, 10_000), (10_000,))),
         ),
         shoal.Attribute(name="town", role="quasi-identifier"),
         shoal.Attribute(name="illness", role="sensitive"),

@@ -16,7 +16,7 @@ SCHEMA = shoal.Schema(
         shoal.Attribute(name="id", role="identifier"),
         shoal.Attribute(name="illness", role="sensitive"),
         shoal.Attribute(
-            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10, 50))
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10, 50))
         ),
         shoal.Attribute(name="town", role="quasi-identifier"),
     )

@@ -56,7 +56,7 @@ def test_categories_are_near_where_their_hierarchy_says_so() -> None:
     towns = shoal.Attribute(
         name="town",
         role="quasi-identifier",
-        hierarchy=shoal.Groups(levels=((("north", ("a", "b")), ("south", ("c", "d"))),)),
+        hierarchy=shoal.schema.Groups(levels=((("north", ("a", "b")), ("south", ("c", "d"))),)),
     )
     people = shoal.read(pa.table({"town": ["a", "b", "c", "d"]})).with_schema(shoal.Schema(attributes=(towns,)))
     # a neighbour in the same region leads to itself; a region leads to both of its towns

@@ -115,7 +115,7 @@ QUASI = tuple(Attribute(name=name, role="quasi-identifier") for name in ("sex", 
 PERSON, HOME = Attribute(name="patient", role="person"), Attribute(name="home", role="household")
 
 
-def assessed(rows: list[dict[str, str]], *, person: bool = True, home: bool = True) -> shoal.Assessment:
+def assessed(rows: list[dict[str, str]], *, person: bool = True, home: bool = True) -> shoal.risk.Assessment:
     chosen = (*([PERSON] if person else []), *([HOME] if home else []), *QUASI)
     table = pa.Table.from_pylist(rows).select([each.name for each in chosen])
     return shoal.assess(shoal.read(table).with_schema(Schema(attributes=chosen)))
@@ -235,7 +235,9 @@ def test_one_person_with_half_of_all_records_is_pointed_out() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("person", [True, False])
-@pytest.mark.parametrize("method", [shoal.Generalize(suppression_limit=1), shoal.Mdav()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "method", [shoal.Generalize(suppression_limit=1), shoal.methods.Mdav()], ids=lambda each: each.name
+)
 def test_the_risk_after_a_release_is_that_of_its_classes(method: shoal.Method, person: bool) -> None:
     for seed in (3, 5, 9):
         rows = [{**row, "row": str(place)} for place, row in enumerate(drawn(seed))]

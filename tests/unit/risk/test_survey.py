@@ -23,7 +23,7 @@ def survey(**columns) -> shoal.Table:
 
 def test_weights_say_how_many_people_a_class_has() -> None:
     table = survey(sex=["f", "f", "m"], town=["Ulm", "Ulm", "Ulm"], w=[10.0, 30.0, 2.0], home=["a", "b", "b"])
-    found = shoal.survey_risk(table)
+    found = shoal.risk.survey_risk(table)
     assert (found.records, found.population, found.fewest) == (3, 42, 2)
     alone, pair = individual_risk([1, 2], [2.0, 40.0])
     assert found.expected == pytest.approx(alone + 2 * pair)
@@ -34,7 +34,7 @@ def test_weights_say_how_many_people_a_class_has() -> None:
 
 def test_strata_have_their_own_shares() -> None:
     table = survey(sex=["f", "m", "f", "m"], town=["Ulm", "Ulm", "Rome", "Rome"], w=[1.0, 1.0, 50.0, 50.0])
-    main = shoal.survey_risk(table).log_linear[0]
+    main = shoal.risk.survey_risk(table).log_linear[0]
     # all of Ulm is in the table, so that two records are certain; the expected counts are 1 in each cell
     assert main.unique == pytest.approx(2 + 2 * math.exp(-49))
 
@@ -59,7 +59,7 @@ def test_records_of_one_person_have_no_weights_of_their_own() -> None:
 
 def test_every_record_has_its_line_without_a_value_of_the_table() -> None:
     table = survey(sex=["f", "f", "secret"], town=["Ulm", "Ulm", None], w=[10.0, 30.0, 2.0], home=["a", "b", "b"])
-    found = shoal.record_risks(table)
+    found = shoal.risk.record_risks(table)
     assert found["class_size"].to_pylist() == [2, 2, 1]
     assert found["population"].to_pylist() == [40, 40, 2]
     assert found["unique_by"].to_pylist() == [None, None, "sex"]
@@ -70,11 +70,11 @@ def test_every_record_has_its_line_without_a_value_of_the_table() -> None:
 def test_wrong_arguments_are_refused() -> None:
     table = survey(sex=["f"], town=["Ulm"])
     with pytest.raises(ParameterError, match="`largest`"):
-        shoal.special_uniques(table, largest=0)
+        shoal.risk.special_uniques(table, largest=0)
     with pytest.raises(ParameterError, match='"original" or "shares"'):
-        shoal.special_uniques(table, scores="other")
+        shoal.risk.special_uniques(table, scores="other")
     with pytest.raises(ParameterError, match="at least 1"):
-        shoal.combination_risk(table, largest=0)
+        shoal.risk.combination_risk(table, largest=0)
     with pytest.raises(ParameterError, match=r"in \(0, 1\]"):
         log_linear_risk(np.zeros((1, 1), dtype=np.int32), 0)
 

@@ -35,9 +35,13 @@ def test_no_line_that_is_deleted_turns_what_was_read_off_the_data_into_declared(
             continue
         assert provenance(schema["age group"]) is Provenance.INFERRED, left_out
         with pytest.raises(PlanError):
-            shoal.Plan(schema=schema, models=(DP,), method=shoal.Truthful())
+            shoal.Plan(schema=schema, models=(DP,), method=shoal.methods.Truthful())
         with pytest.raises(PlanError):
-            shoal.Plan(schema=schema, models=(shoal.EpsilonBudget(epsilon=1),), method=shoal.DPMicroaggregation())
+            shoal.Plan(
+                schema=schema,
+                models=(shoal.methods.noise.EpsilonBudget(epsilon=1),),
+                method=shoal.methods.DPMicroaggregation(),
+            )
 
 
 def test_values_that_were_read_off_the_data_serve_promises_about_classes() -> None:
@@ -71,7 +75,9 @@ def test_a_certificate_says_where_each_domain_came_from(tmp_path: Path) -> None:
     )
     rows = pa.table({"sex": ["F", "M"] * 100, "age": [30, 40] * 100, "town": ["A", "B"] * 100})
     schema = Schema(attributes=columns).total()
-    release = shoal.anonymize(shoal.read(rows, schema=schema), DP, method=shoal.TruthfulTables(tables="columns"))
+    release = shoal.anonymize(
+        shoal.read(rows, schema=schema), DP, method=shoal.methods.TruthfulTables(tables="columns")
+    )
     release.write(tmp_path / "release")
     said = json.loads((tmp_path / "release" / "certificate.json").read_text())["domains"]
     assert {each["column"]: each["provenance"] for each in said} == {

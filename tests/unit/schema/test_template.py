@@ -22,7 +22,7 @@ def test_what_is_publicly_known_of_a_name_is_declared_and_the_rest_left_open() -
         assert provenance(made.schema[name]).reveals_nothing
         assert provenance(made.schema[name]) is Provenance.PUBLIC or made.schema[name].domain is None
     assert made.schema["dob"].kind is Kind.DATE
-    assert made.schema["zip"].hierarchy == shoal.Digits(length=5, hidden=(1, 2, 3, 4))
+    assert made.schema["zip"].hierarchy == shoal.schema.Digits(length=5, hidden=(1, 2, 3, 4))
 
 
 def test_a_template_can_be_read_back() -> None:

@@ -18,7 +18,7 @@ AGE = shoal.Attribute(
     role=shoal.Role.QUASI_IDENTIFIER,
     kind=shoal.Kind.NUMERIC,
     domain=shoal.Domain(minimum=0, maximum=99),
-    hierarchy=shoal.Intervals(widths=(5, 10, 20, 40)),
+    hierarchy=shoal.schema.Intervals(widths=(5, 10, 20, 40)),
 )
 SEX = shoal.Attribute(name="sex", role=shoal.Role.QUASI_IDENTIFIER, domain=shoal.Domain(values=("F", "M")))
 ILLNESS = shoal.Attribute(name="illness", role=shoal.Role.SENSITIVE)

@@ -17,7 +17,9 @@ from shoal.errors import LedgerError, ParameterError
 
 
 def _make(study: shoal.Series, number: int) -> shoal.Release:
-    return shoal.anonymize(table_of(crowd_of(number)), k=2, series=study, method=shoal.Specialize(suppression_limit=1))
+    return shoal.anonymize(
+        table_of(crowd_of(number)), k=2, series=study, method=shoal.methods.Specialize(suppression_limit=1)
+    )
 
 
 @pytest.fixture

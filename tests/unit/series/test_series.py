@@ -20,7 +20,7 @@ from shoal.series import KEY as HASH
 from shoal.series import STATE, State
 from shoal.series._folder import SeriesFolder
 
-SPECIALIZE = shoal.Specialize(suppression_limit=1)
+SPECIALIZE = shoal.methods.Specialize(suppression_limit=1)
 
 
 def _release(study: shoal.Series, people: dict[str, Person], folder: Path, k: int = 2, **more: object) -> shoal.Release:
@@ -55,7 +55,7 @@ def test_the_definition_holds_for_releases_of_the_product(leavers: str, tmp_path
         versions: list[int] = []
         for i in range(3):
             people = {f"p{p}": (20 * row[i], "F", "flu") for p, row in enumerate(world.values) if row[i] is not None}
-            models = (shoal.KAnonymity(2), shoal.SeriesKAnonymity(2, leavers))
+            models = (shoal.KAnonymity(2), shoal.series.SeriesKAnonymity(2, leavers))
             before = len(study.entries)
             try:
                 plan = shoal.Plan(schema=SCHEMA, models=models, method=SPECIALIZE)
@@ -147,7 +147,7 @@ def test_larger_classes_leave_fewer_stale(tmp_path: Path) -> None:
             people = {key: person for key, person in crowd_of(60).items() if key not in gone}
             plan = shoal.Plan(
                 schema=SCHEMA,
-                models=(shoal.KAnonymity(2), shoal.SeriesKAnonymity(2, class_size=size)),
+                models=(shoal.KAnonymity(2), shoal.series.SeriesKAnonymity(2, class_size=size)),
                 method=SPECIALIZE,
             )
             plan.run(table_of(people), series=study).write(tmp_path / f"r{size}-{i}")
@@ -188,7 +188,7 @@ def test_promises_of_a_series_cannot_change(study: shoal.Series, tmp_path: Path)
     ("model", "match"),
     [
         (shoal.TCloseness("illness", 0.3), "cannot keep `t-closeness`"),
-        (shoal.EntropyLDiversity("illness", 2), "cannot keep `entropy-l-diversity`"),
+        (shoal.models.EntropyLDiversity("illness", 2), "cannot keep `entropy-l-diversity`"),
     ],
 )
 def test_models_that_no_series_can_keep_are_refused_by_name(
@@ -200,7 +200,7 @@ def test_models_that_no_series_can_keep_are_refused_by_name(
 
 def test_methods_without_classes_are_refused_by_name(study: shoal.Series) -> None:
     with pytest.raises(ParameterError, match="method `mdav` cannot continue a series"):
-        shoal.anonymize(table_of(crowd_of(10)), k=2, series=study, method=shoal.Mdav())
+        shoal.anonymize(table_of(crowd_of(10)), k=2, series=study, method=shoal.methods.Mdav())
 
 
 def test_keys_must_say_who_somebody_is(study: shoal.Series) -> None:
@@ -219,7 +219,7 @@ def test_records_are_not_counted_as_people_where_a_column_says_whose_they_are(st
 
 
 def test_the_k_of_a_series_holds_for_classes_without_a_k_of_their_own(study: shoal.Series, tmp_path: Path) -> None:
-    models = (shoal.DistinctLDiversity("illness", 2), shoal.SeriesKAnonymity(5))
+    models = (shoal.DistinctLDiversity("illness", 2), shoal.series.SeriesKAnonymity(5))
     plan = shoal.Plan(schema=SCHEMA, models=models, method=SPECIALIZE)
     plan.run(table_of(crowd_of(20)), series=study).write(tmp_path / "r1")
     assert _passed(study)
@@ -233,12 +233,12 @@ def test_keys_that_are_written_otherwise_are_noticed(study: shoal.Series, tmp_pa
 
 
 def test_a_series_does_not_change_the_method() -> None:
-    with_series = shoal.methods.default([shoal.KAnonymity(5), shoal.SeriesKAnonymity(5)])
+    with_series = shoal.methods.default([shoal.KAnonymity(5), shoal.series.SeriesKAnonymity(5)])
     assert with_series == shoal.methods.default([shoal.KAnonymity(5)])
 
 
 def test_a_plan_that_promises_a_series_needs_one() -> None:
-    plan = shoal.Plan(schema=SCHEMA, models=(shoal.KAnonymity(2), shoal.SeriesKAnonymity(2)))
+    plan = shoal.Plan(schema=SCHEMA, models=(shoal.KAnonymity(2), shoal.series.SeriesKAnonymity(2)))
     assert shoal.Plan.loads(plan.dumps()) == plan
     with pytest.raises(ParameterError, match="no series was given"):
         plan.run(table_of(crowd_of(10)))

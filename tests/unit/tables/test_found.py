@@ -68,7 +68,7 @@ def test_found_hierarchies_are_written_and_read_and_refused_by_differential_priv
     schema = shoal.find_hierarchies(people()).schema
     assert loads(dumps(schema)) == schema
     private = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5")
-    for method in (shoal.TruthfulTables(), shoal.Truthful()):
+    for method in (shoal.methods.TruthfulTables(), shoal.methods.Truthful()):
         with pytest.raises(PlanError, match="looks at the data"):
             shoal.Plan(schema=schema, models=(private,), method=method)
 
@@ -78,7 +78,7 @@ def test_a_release_with_found_hierarchies_verifies_and_has_fewer_stars(tmp_path:
     found = table.with_schema(shoal.find_hierarchies(table).schema)
     stars = []
     for number, each in enumerate((table, found)):
-        release = shoal.anonymize(each, k=150, method=shoal.Specialize())
+        release = shoal.anonymize(each, k=150, method=shoal.methods.Specialize())
         folder = release.write(tmp_path / str(number))
         assert shoal.verify(folder).passed
         stars.append(sum(value == "*" for name in ("job", "pay") for value in release.frame[name].to_pylist()))

@@ -13,7 +13,7 @@ from shoal.errors import SchemaError
 
 def read(values, *, kind="numeric", table_missing=(), missing="category", **reading):
     attribute = shoal.Attribute(
-        name="x", role="quasi-identifier", kind=kind, missing=missing, reading=shoal.Reading(**reading)
+        name="x", role="quasi-identifier", kind=kind, missing=missing, reading=shoal.schema.Reading(**reading)
     )
     schema = shoal.Schema(attributes=(attribute,), missing_values=table_missing)
     return shoal.read(pa.table({"x": values}), schema=schema)

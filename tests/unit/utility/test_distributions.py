@@ -108,7 +108,7 @@ ILLNESS = shoal.Schema(
             name="age",
             role="quasi-identifier",
             kind="numeric",
-            hierarchy=shoal.Intervals(widths=(10, 20)),
+            hierarchy=shoal.schema.Intervals(widths=(10, 20)),
         ),
     )
 )

@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 SCHEMA = shoal.Schema(
     attributes=(
         shoal.Attribute(
-            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10, 50))
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10, 50))
         ),
         shoal.Attribute(name="town", role="quasi-identifier"),
         shoal.Attribute(name="illness", role="sensitive"),

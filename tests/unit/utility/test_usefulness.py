@@ -14,7 +14,7 @@ from shoal.errors import MissingExtraError
 SCHEMA = shoal.Schema(
     attributes=(
         shoal.Attribute(
-            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(10, 50))
+            name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(10, 50))
         ),
         shoal.Attribute(name="illness", role="sensitive"),
     )

@@ -322,7 +322,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "report": public_report,
     "board": board_report,
     "estimate": shoal.estimate,
-    "weights": shoal.weighted_records,
+    "weights": shoal.estimation.weighted_records,
 }
 ELSEWHERE = [
     _absolute,

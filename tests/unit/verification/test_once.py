@@ -14,7 +14,7 @@ import shoal
 from shoal import tables
 from shoal.plan import Plan
 
-METHODS = {"specialize": shoal.Specialize(), "generalize": shoal.Generalize(), "mdav": shoal.Mdav()}
+METHODS = {"specialize": shoal.methods.Specialize(), "generalize": shoal.Generalize(), "mdav": shoal.methods.Mdav()}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_plan_is_parsed_once_and_a_table_encoded_once(name: str, tmp_path: Pat
         {"age": list(range(20, 60)), "sex": ["f", "m"] * 20, "illness": ["flu", "cold", "burn", "flu"] * 10}
     )
     age = shoal.Attribute(
-        name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.Intervals(widths=(5, 10, 20))
+        name="age", role="quasi-identifier", kind="numeric", hierarchy=shoal.schema.Intervals(widths=(5, 10, 20))
     )
     sex = shoal.Attribute(name="sex", role="quasi-identifier")
     schema = shoal.Schema(attributes=(age, sex, shoal.Attribute(name="illness", role="sensitive")))

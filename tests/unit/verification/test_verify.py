@@ -123,7 +123,7 @@ def test_values_of_unusual_types_are_sorted_written_and_looked_at_as_others_are(
     assert any("an order that is not the one of their values" in check.detail for check in shoal.verify(folder).checks)
 
 
-@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.Mdav()], ids=lambda method: method.name)
+@pytest.mark.parametrize("method", [shoal.Generalize(), shoal.methods.Mdav()], ids=lambda method: method.name)
 def test_a_release_of_copies_is_flagged_by_its_publisher_and_its_reader(
     method: shoal.methods.Method, tmp_path: Path
 ) -> None:

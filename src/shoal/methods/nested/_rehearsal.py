@@ -13,11 +13,10 @@ from shoal.kernels import Integers
 from shoal.methods.nested._encode import EncodedDataset
 from shoal.methods.nested._prepare import persons_of_rows
 from shoal.methods.nested._search import FoundRecoding
-from shoal.rehearsal import Rehearsal, combine_rehearsals, rehearse
+from shoal.rehearsal import Rehearsal, combine_rehearsals, rehearse, sample_classes
 
 #: rows of whole classes that are attacked
 _ROWS = 50_000
-_SEED = 40
 
 
 def rehearse_dataset(
@@ -41,11 +40,11 @@ def rehearse_dataset(
         mine = np.flatnonzero(encoded.tables == number)
         classes = np.full(len(dataset.rows[table.name]), -1, dtype=np.int64)
         classes[encoded.rows[mine]] = np.where(kept_items[mine], forest.paths[mine], -1)
-        rows = _whole_classes(classes)
+        rows = sample_classes(classes, _ROWS)
         known, released = _joined(dataset, table.name, rows)
         attacks.append((known, released, classes[rows], owners[table.name][rows]))
     classes = np.where(kept_people, forest.classes, -1)
-    rows = _whole_classes(classes)
+    rows = sample_classes(classes, _ROWS)
     known, released = _one_row_each(dataset, rows)
     attacks.append((known, released, classes[rows], None))
     rehearsed = [
@@ -71,17 +70,6 @@ def culprit_columns(rehearsal: Rehearsal) -> tuple[str, ...]:
 
 def _column(name: str) -> str:
     return name.partition(" ")[0]
-
-
-def _whole_classes(classes: Integers) -> Integers:
-    """Return rows of whole classes, drawn until there are enough; draws are fixed."""
-    rows = np.flatnonzero(classes >= 0)
-    if len(rows) <= _ROWS:
-        return rows
-    names, sizes = np.unique(classes[rows], return_counts=True)
-    order = np.random.default_rng(_SEED).permutation(len(names))
-    number = int(np.searchsorted(np.cumsum(sizes[order]), _ROWS)) + 1
-    return np.flatnonzero(np.isin(classes, names[order[:number]]))
 
 
 def _joined(dataset: Dataset, name: str, rows: Integers) -> tuple[pa.Table, pa.Table]:

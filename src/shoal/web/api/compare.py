@@ -87,14 +87,14 @@ def point_plan(here: Context, run: str, number: int) -> shoal.Plan:
     return found.plan(number)
 
 
-def compared(here: Context, run: str) -> shoal.Comparison:
+def compared(here: Context, run: str) -> shoal.comparison.Comparison:
     """Return what a run compared."""
     import shoal
 
     about = here.store.runs.about(run)
     if about.get("kind") != "comparison":
         raise NotFound("this run is not a comparison")
-    return shoal.Comparison.from_json(exploration(here, run), folder=here.store.tables.path(about["table"]))
+    return shoal.comparison.Comparison.from_json(exploration(here, run), folder=here.store.tables.path(about["table"]))
 
 
 def _sorted(comparison: ComparisonChoice) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from shoal.web.api.releases import verified, zipped
 from shoal.web.api.tables import UPLOAD
 
 if TYPE_CHECKING:
-    from shoal import DatasetSchema
+    from shoal.datasets import DatasetSchema
 
 router = APIRouter()
 

@@ -317,7 +317,7 @@ def record_risks(here: Here, table: str) -> Response:
                 f"the table has more than {_SCORED:,} records, too many to score here",
                 hint="shoal assess FILE --records risks.csv does it on the command line",
             )
-        found = shoal.record_risks(described, largest=_largest(described))
+        found = shoal.risk.record_risks(described, largest=_largest(described))
     sink = io.BytesIO()
     csv.write_csv(found, sink)
     headers = {"Content-Disposition": 'attachment; filename="record-risks.csv"', "Cache-Control": "no-store"}
@@ -331,7 +331,7 @@ def _special(table: Table, records: int) -> dict[str, Any] | None:
     if not 0 < records <= _SCORED or table.schema is None or not table.schema.quasi_identifiers:
         return None
     largest = _largest(table)
-    found = dataclasses.asdict(shoal.special_uniques(table, largest=largest))
+    found = dataclasses.asdict(shoal.risk.special_uniques(table, largest=largest))
     return found | {"by_size": found["by_size"][:largest]}
 
 

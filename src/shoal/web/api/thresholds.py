@@ -91,6 +91,6 @@ def safe_harbor(here: Here, run: str) -> list[dict[str, Any]]:
     schema = plan_of(here, run).schema
     for each in explored.get("tables", []):
         released = shoal.read(folder / RELEASE / each["file"])
-        findings = shoal.safe_harbor(released, schema)
+        findings = shoal.risk.safe_harbor(released, schema)
         found += [dataclasses.asdict(one) | {"verdict": one.verdict.value} for one in findings]
     return found

@@ -45,14 +45,14 @@ def _numbers(rows: int = 60) -> dict[str, list[Any]]:
 def test_numbers_are_clustered_as_mdav_does_on_z_scores() -> None:
     columns = _numbers()
     wanted = reference.mdav(standardize(np.array(list(columns.values()), dtype=float).T).tolist(), 4)
-    found = shoal.Mdav().classify(_people(**columns), [KAnonymity(4)], SYSTEM)
+    found = shoal.methods.Mdav().classify(_people(**columns), [KAnonymity(4)], SYSTEM)
     assert found.partition.labels.tolist() == wanted
 
 
 def test_v_mdav_is_that_of_the_reference() -> None:
     columns = _numbers()
     points = standardize(np.array(list(columns.values()), dtype=float).T).tolist()
-    found = shoal.VMdav(gamma=1.1).classify(_people(**columns), [KAnonymity(4)], SYSTEM)
+    found = shoal.methods.VMdav(gamma=1.1).classify(_people(**columns), [KAnonymity(4)], SYSTEM)
     assert found.partition.labels.tolist() == reference.vmdav(points, 4, 1.1)
 
 
@@ -63,14 +63,14 @@ def test_categories_are_clustered_by_semantic_distance() -> None:
     people = _people(town=names, age=ages.tolist())
     present, codes = np.unique(towns, return_inverse=True)
     space = Space.of(standardize(ages[:, None]), codes[:, None], [Concepts.flat(len(present))])
-    found = shoal.Mdav().classify(people, [KAnonymity(3)], SYSTEM).partition
+    found = shoal.methods.Mdav().classify(people, [KAnonymity(3)], SYSTEM).partition
     assert found.same_clusters(mdav(space, 3))
 
 
 def test_a_weight_makes_an_attribute_count_more() -> None:
     columns = _numbers()
     light, heavy = (
-        shoal.Mdav().classify(_people(weight, 1.0, **columns), [KAnonymity(4)], SYSTEM).partition
+        shoal.methods.Mdav().classify(_people(weight, 1.0, **columns), [KAnonymity(4)], SYSTEM).partition
         for weight in (1.0, 100.0)
     )
     ages = np.array(columns["age"])
@@ -82,7 +82,7 @@ def test_large_tables_are_clustered_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     people = _people(**_numbers(200))
     monkeypatch.setattr(module, "LEAST_BLOCK", 20)
     monkeypatch.setattr(_blocks, "LEAST_BLOCK", 20)
-    found = shoal.Mdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
+    found = shoal.methods.Mdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
     assert 4 <= found.partition.sizes.min() <= found.partition.sizes.max() <= 7
     (event,) = (event for event in found.events if isinstance(event, Blocked))
     assert event.blocks >= 4
@@ -93,18 +93,18 @@ def test_large_tables_are_clustered_in_blocks(monkeypatch: pytest.MonkeyPatch) -
 def test_v_mdav_runs_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     people = _people(**_numbers(200))
     monkeypatch.setattr(module, "LEAST_BLOCK", 20)
-    found = shoal.VMdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
+    found = shoal.methods.VMdav(block=50).classify(people, [KAnonymity(4)], SYSTEM)
     assert found.partition.sizes.min() >= 4
     assert found.partition.sizes.max() <= 50
     (event,) = (event for event in found.events if isinstance(event, Blocked))
     assert not event.repaired
-    never = shoal.VMdav(block=0).classify(people, [KAnonymity(4)], SYSTEM)
+    never = shoal.methods.VMdav(block=0).classify(people, [KAnonymity(4)], SYSTEM)
     assert not any(isinstance(event, Blocked) for event in never.events)
 
 
 def test_integers_beyond_what_a_double_holds_are_rounded() -> None:
     people = _people(number=[2**60 + 1, 2**60 + 3, 5, 6])
-    assert shoal.Mdav().classify(people, [KAnonymity(2)], SYSTEM).partition.labels.tolist() in (
+    assert shoal.methods.Mdav().classify(people, [KAnonymity(2)], SYSTEM).partition.labels.tolist() in (
         [0, 0, 1, 1],
         [1, 1, 0, 0],
     )
@@ -126,16 +126,16 @@ def test_integers_beyond_what_a_double_holds_are_rounded() -> None:
 )
 def test_wrong_parameters_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
-        shoal.Mdav(**options)
+        shoal.methods.Mdav(**options)
 
 
 @pytest.mark.parametrize("gamma", [-0.1, float("nan"), float("inf"), "much", True])
 def test_gamma_must_be_a_number_of_at_least_0(gamma: Any) -> None:
     with pytest.raises(ParameterError, match="`gamma` of `VMdav`"):
-        shoal.VMdav(gamma=gamma)
+        shoal.methods.VMdav(gamma=gamma)
 
 
-@pytest.mark.parametrize("method", [shoal.Swap, shoal.IndividualRankingSwap])
+@pytest.mark.parametrize("method", [shoal.methods.Swap, shoal.methods.IndividualRankingSwap])
 def test_exchanged_values_have_one_form(method: type) -> None:
     with pytest.raises(ParameterError, match="`form`"):
         method(form="microaggregated")

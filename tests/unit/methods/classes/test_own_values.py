@@ -24,7 +24,7 @@ from shoal.report._text import say_hidden
 
 HOSPITAL = Path(__file__).parents[4] / "examples" / "hospital"
 KNOWN = ("age", "sex", "zip", "admission_date")
-METHODS = [shoal.IndividualRankingSwap(), shoal.Swap()]
+METHODS = [shoal.methods.IndividualRankingSwap(), shoal.methods.Swap()]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def _own(before: dict[Any, dict[str, Any]], after: dict[Any, dict[str, Any]], co
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_swaps_bound_the_record_and_not_the_value_and_say_so(
-    method: shoal.Swap | shoal.IndividualRankingSwap, discharges: shoal.Table
+    method: shoal.methods.Swap | shoal.methods.IndividualRankingSwap, discharges: shoal.Table
 ) -> None:
     k = 5
     plan = shoal.Plan(schema=discharges.schema, models=(ProbabilisticKAnonymity(k),), method=method)
@@ -115,7 +115,7 @@ def test_enumeration_tells_clusters_that_are_not_weighted_by_their_records() -> 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_a_release_says_how_many_values_stay_the_records_own(
-    method: shoal.Swap | shoal.IndividualRankingSwap, discharges: shoal.Table
+    method: shoal.methods.Swap | shoal.methods.IndividualRankingSwap, discharges: shoal.Table
 ) -> None:
     plan = shoal.Plan(schema=discharges.schema, models=(ProbabilisticKAnonymity(5),), method=method)
     release = plan.run(discharges, source=SeededSource(1))
@@ -133,7 +133,7 @@ def test_a_release_says_how_many_values_stay_the_records_own(
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_the_publishers_report_has_the_figures_and_the_public_one_does_not(
-    method: shoal.Swap | shoal.IndividualRankingSwap, tmp_path: Path
+    method: shoal.methods.Swap | shoal.methods.IndividualRankingSwap, tmp_path: Path
 ) -> None:
     rows = [{"age": 30 + i, "illness": "abcca"[i % 5], "insured": "yyn"[i % 3], "cost": float(i)} for i in range(20)]
     table = shoal.read(pa.Table.from_pylist(rows), schema=_schema())
@@ -150,7 +150,9 @@ def test_ir_swap_refuses_columns_of_which_every_cluster_has_one_value() -> None:
         {"age": 30 + i, "illness": "flu" if i < 10 else "cold", "insured": "yes", "cost": float(i)} for i in range(20)
     ]
     table = shoal.read(pa.Table.from_pylist(rows), schema=_schema())
-    plan = shoal.Plan(schema=_schema(), models=(ProbabilisticKAnonymity(5),), method=shoal.IndividualRankingSwap())
+    plan = shoal.Plan(
+        schema=_schema(), models=(ProbabilisticKAnonymity(5),), method=shoal.methods.IndividualRankingSwap()
+    )
     with pytest.raises(RequirementError) as refused:
         plan.run(table)
     said = str(refused.value)

@@ -47,7 +47,7 @@ def _cells(rows: list[tuple[Any, ...]]) -> int:
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_every_record_looks_like_k_and_every_cell_is_as_it_was_or_suppressed(seed: int, k: int) -> None:
     rows = _rows(60, seed)
-    release = shoal.anonymize(_table(rows), shoal.KAnonymity(k), method=shoal.Suppress())
+    release = shoal.anonymize(_table(rows), shoal.KAnonymity(k), method=shoal.methods.Suppress())
     found = _released(release)
     assert min(reference.alike(found)) >= k
     assert _cells(found) == release.measures["suppressed cells"] >= release.measures["suppressed cells at least"]
@@ -63,10 +63,12 @@ def test_every_record_looks_like_k_and_every_cell_is_as_it_was_or_suppressed(see
 def test_no_way_of_suppressing_costs_less_than_the_bound(seed: int, k: int) -> None:
     rows = _rows(6, seed, (2, 3))
     ways = list(reference.masks(rows))
-    strict = shoal.anonymize(_table(rows, ("a", "b")), shoal.KAnonymity(k), method=shoal.Suppress()).measures
+    strict = shoal.anonymize(_table(rows, ("a", "b")), shoal.KAnonymity(k), method=shoal.methods.Suppress()).measures
     best = min(cost for cost, shown in ways if min(reference.alike(shown)) >= k)
     assert strict["suppressed cells at least"] <= best <= strict["suppressed cells"]
-    wild = shoal.anonymize(_table(rows, ("a", "b")), shoal.KWildcards(k), method=shoal.Suppress()).measures
+    wild = shoal.anonymize(
+        _table(rows, ("a", "b")), shoal.methods.classes.KWildcards(k), method=shoal.methods.Suppress()
+    ).measures
     best = min(cost for cost, shown in ways if min(reference.agreeing(shown)) >= k)
     assert wild["suppressed cells at least"] <= best <= wild["suppressed cells"]
 
@@ -75,7 +77,7 @@ def test_no_way_of_suppressing_costs_less_than_the_bound(seed: int, k: int) -> N
 @pytest.mark.parametrize(("k", "m"), [(2, None), (4, None), (3, 2), (4, 1)])
 def test_what_a_record_shows_is_true_of_k_records(k: int, m: int | None, tmp_path: Path) -> None:
     rows = _rows(70, 11, (3, 4, 6))
-    release = shoal.anonymize(_table(rows), shoal.KWildcards(k, m), method=shoal.Suppress())
+    release = shoal.anonymize(_table(rows), shoal.methods.classes.KWildcards(k, m), method=shoal.methods.Suppress())
     found = _released(release)
     assert min(reference.agreeing(found, m)) >= k
     assert shoal.verify(release.write(tmp_path / "release")).passed
@@ -88,8 +90,8 @@ def test_what_a_record_shows_is_true_of_k_records(k: int, m: int | None, tmp_pat
 
 def test_any_m_columns_hold_with_suppressed_cells_as_values_of_their_own() -> None:
     rows = _rows(80, 3, (4, 5, 6))
-    whole = shoal.anonymize(_table(rows), shoal.KAnonymity(4), method=shoal.Suppress()).measures
-    release = shoal.anonymize(_table(rows), shoal.KMAnonymity(4, 2), method=shoal.Suppress())
+    whole = shoal.anonymize(_table(rows), shoal.KAnonymity(4), method=shoal.methods.Suppress()).measures
+    release = shoal.anonymize(_table(rows), shoal.models.KMAnonymity(4, 2), method=shoal.methods.Suppress())
     found = _released(release)
     for one, other in itertools.combinations(range(3), 2):
         assert min(Counter((row[one], row[other]) for row in found).values()) >= 4
@@ -99,7 +101,7 @@ def test_any_m_columns_hold_with_suppressed_cells_as_values_of_their_own() -> No
 def test_models_of_sensitive_values_hold() -> None:
     rows = _rows(90, 5)
     promises = (shoal.KAnonymity(3), shoal.DistinctLDiversity("ill", 3))
-    release = shoal.anonymize(_table(rows), *promises, method=shoal.Suppress())
+    release = shoal.anonymize(_table(rows), *promises, method=shoal.methods.Suppress())
     classes: defaultdict[tuple[Any, ...], list[str]] = defaultdict(list)
     for row, other in zip(_released(release), release.table.to_arrow()["ill"].to_pylist(), strict=True):
         classes[row].append(other)
@@ -111,10 +113,10 @@ def test_important_columns_lose_less_and_caps_and_strata_hold() -> None:
     rows = _rows(120, 8, (3, 4, 6))
     lost = {}
     for name, method in {
-        "plain": shoal.Suppress(),
-        "important": shoal.Suppress(importance={"c": 9}),
-        "cap": shoal.Suppress(most={"c": "1/20"}),
-        "strata": shoal.Suppress(strata=["c"]),
+        "plain": shoal.methods.Suppress(),
+        "important": shoal.methods.Suppress(importance={"c": 9}),
+        "cap": shoal.methods.Suppress(most={"c": "1/20"}),
+        "strata": shoal.methods.Suppress(strata=["c"]),
     }.items():
         found = _released(shoal.anonymize(_table(rows), shoal.KAnonymity(3), method=method))
         assert min(reference.alike(found)) >= 3
@@ -128,8 +130,8 @@ def test_many_columns_are_searched_by_small_sets_and_the_bound_stays_true(monkey
     monkeypatch.setattr("shoal.methods.classes._fewest_cells.SETS", 6)
     names = ("a", "b", "c", "d", "e")
     rows = _rows(40, 4, (2, 2, 2, 3, 3))
-    for promise in (shoal.KAnonymity(3), shoal.KWildcards(3)):
-        release = shoal.anonymize(_table(rows, names), promise, method=shoal.Suppress())
+    for promise in (shoal.KAnonymity(3), shoal.methods.classes.KWildcards(3)):
+        release = shoal.anonymize(_table(rows, names), promise, method=shoal.methods.Suppress())
         found = _released(release, names)
         counts = reference.alike(found) if promise.name == "k-anonymity" else reference.agreeing(found)
         assert min(counts) >= 3
@@ -150,17 +152,17 @@ def test_many_columns_are_searched_by_small_sets_and_the_bound_stays_true(monkey
 def test_what_cannot_be_is_refused(method: dict[str, Any], error: type[Exception], said: str) -> None:
     rows = [*_rows(30, 2), ("once", "here", "only")]
     with pytest.raises(error, match=said):
-        shoal.anonymize(_table(rows), shoal.KAnonymity(3), method=shoal.Suppress(**method))
+        shoal.anonymize(_table(rows), shoal.KAnonymity(3), method=shoal.methods.Suppress(**method))
 
 
 def test_a_star_in_the_data_and_mixed_promises_are_refused() -> None:
     with pytest.raises(DataError, match="column `b`"):
-        shoal.anonymize(_table([("x", "*", "y")] * 3), shoal.KAnonymity(2), method=shoal.Suppress())
+        shoal.anonymize(_table([("x", "*", "y")] * 3), shoal.KAnonymity(2), method=shoal.methods.Suppress())
     with pytest.raises(ParameterError, match="cannot be combined"):
-        promises = (shoal.KWildcards(2), shoal.KAnonymity(2))
-        shoal.anonymize(_table(_rows(9, 1)), *promises, method=shoal.Suppress())
+        promises = (shoal.methods.classes.KWildcards(2), shoal.KAnonymity(2))
+        shoal.anonymize(_table(_rows(9, 1)), *promises, method=shoal.methods.Suppress())
     with pytest.raises(PlanError, match="is kept by method `suppress`"):
-        shoal.anonymize(_table(_rows(9, 1)), shoal.KWildcards(2), method=shoal.Generalize())
+        shoal.anonymize(_table(_rows(9, 1)), shoal.methods.classes.KWildcards(2), method=shoal.Generalize())
 
 
 SURVEYS = {
@@ -188,7 +190,9 @@ def test_fewer_cells_than_sdcmicro_by_wildcards(survey: Any, name: str, k: int, 
     rows = survey(name)
     codes = np.stack([np.unique(column, return_inverse=True)[1] for column in zip(*rows, strict=True)], axis=1)
     assert int((reference.greedy(codes, k) == -1).sum()) == theirs  # the rule, implemented again
-    release = shoal.anonymize(_table(rows, SURVEYS[name]), shoal.KWildcards(k), method=shoal.Suppress())
+    release = shoal.anonymize(
+        _table(rows, SURVEYS[name]), shoal.methods.classes.KWildcards(k), method=shoal.methods.Suppress()
+    )
     found = _released(release, SURVEYS[name])
     assert _cells(found) == cells
     seen = np.stack(
@@ -204,7 +208,7 @@ def test_fewer_cells_than_sdcmicro_by_wildcards(survey: Any, name: str, k: int, 
     [("testdata", 2, 203, 181), ("testdata", 3, 384, 327), ("testdata", 5, 710, 556), ("eusilc", 3, 3317, 3317)],
 )
 def test_strict_counting_on_surveys(survey: Any, name: str, k: int, cells: int, least: int) -> None:
-    release = shoal.anonymize(_table(survey(name), SURVEYS[name]), shoal.KAnonymity(k), method=shoal.Suppress())
+    release = shoal.anonymize(_table(survey(name), SURVEYS[name]), shoal.KAnonymity(k), method=shoal.methods.Suppress())
     found = _released(release, SURVEYS[name])
     assert min(reference.alike(found)) >= k
     assert _cells(found) <= cells
@@ -238,7 +242,9 @@ def test_what_sdcmicro_calls_enough_for_any_three_columns_is_not(survey: Any) ->
     nothing[:2] = -1
     assert min(reference.compatible(nothing[:, part]).min() for part in subsets) >= k
     assert fewer(nothing) == (126, 128)
-    release = shoal.anonymize(_table(rows, SURVEYS["testdata"]), shoal.KWildcards(k, m), method=shoal.Suppress())
+    release = shoal.anonymize(
+        _table(rows, SURVEYS["testdata"]), shoal.methods.classes.KWildcards(k, m), method=shoal.methods.Suppress()
+    )
     found = _released(release, SURVEYS["testdata"])
     assert _cells(found) <= 144
     seen = np.stack(

@@ -154,7 +154,7 @@ def test_the_method_and_its_budget_go_together() -> None:
         plan(EpsilonBudget(1), shoal.KAnonymity(3))
     with pytest.raises(PlanError, match="keeps one promise"):
         plan(shoal.DifferentialPrivacy(epsilon=1, delta=1e-6))
-    for other in (shoal.Generalize(), shoal.Truthful(), shoal.TMicroaggregate()):
+    for other in (shoal.Generalize(), shoal.methods.Truthful(), shoal.methods.TMicroaggregate()):
         with pytest.raises(PlanError, match="is kept by method `dp-microaggregation`"):
             shoal.Plan(schema=SCHEMA, models=(EpsilonBudget(1),), method=other)
 
@@ -168,7 +168,7 @@ def test_a_budget_alone_chooses_the_method() -> None:
     from shoal import methods
 
     assert methods.default([EpsilonBudget(1)]) == DPMicroaggregation()
-    assert methods.default([shoal.DifferentialPrivacy(epsilon=1, delta=1e-6)]) == shoal.Truthful()
+    assert methods.default([shoal.DifferentialPrivacy(epsilon=1, delta=1e-6)]) == shoal.methods.Truthful()
 
 
 def test_numbers_that_floating_point_cannot_tell_apart_are_refused() -> None:

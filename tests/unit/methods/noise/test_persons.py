@@ -62,8 +62,8 @@ SCHEMA = Schema(attributes=(Attribute(name="patient", role="person"), AGE, WARD)
 def release(*, records: int | None = None, **settings: object) -> shoal.Release:
     rows = [(f"p{i}", (7 * i + v) % 101, "abc"[v % 3]) for i in range(60) for v in range(1 + i % 4)]
     table = pa.table(dict(zip(("patient", "age", "ward"), map(list, zip(*rows, strict=True)), strict=True)))
-    budget = shoal.EpsilonBudget(3, records_per_person=records)
-    method = shoal.DPMicroaggregation(k=10, **settings)  # type: ignore[arg-type]
+    budget = shoal.methods.noise.EpsilonBudget(3, records_per_person=records)
+    method = shoal.methods.DPMicroaggregation(k=10, **settings)  # type: ignore[arg-type]
     return shoal.anonymize(shoal.read(table).with_schema(SCHEMA), budget, method=method)
 
 
@@ -114,8 +114,8 @@ def test_a_number_of_records_needs_a_person_column_and_is_at_least_one() -> None
     with pytest.raises(PlanError, match="`records_per_person` of `EpsilonBudget` needs a column that says whose"):
         shoal.Plan(
             schema=Schema(attributes=(AGE, WARD)),
-            models=(shoal.EpsilonBudget(1, records_per_person=2),),
-            method=shoal.DPMicroaggregation(),
+            models=(shoal.methods.noise.EpsilonBudget(1, records_per_person=2),),
+            method=shoal.methods.DPMicroaggregation(),
         )
     with pytest.raises(ParameterError, match="`records_per_person` of `EpsilonBudget` must be"):
-        shoal.EpsilonBudget(1, records_per_person=0)
+        shoal.methods.noise.EpsilonBudget(1, records_per_person=0)

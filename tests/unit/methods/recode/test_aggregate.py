@@ -148,7 +148,7 @@ def test_classes_that_together_break_a_promise_are_not_released(tmp_path: Path) 
         )
     )
     table = shoal.read(visits).with_schema(described)
-    promise = shoal.EntropyLDiversity("ill", 2)
+    promise = shoal.models.EntropyLDiversity("ill", 2)
     apart = shoal.Generalize(levels={"age": 1}, suppression_limit=0, aggregates={"age": "set"})
     released = shoal.anonymize(table, promise, method=apart).table.to_arrow()["age"].to_pylist()
     assert sorted(released) == ["2", "2", "{1, 3}", "{1, 3}"]
@@ -176,7 +176,7 @@ def test_aggregates_that_cannot_be_are_refused_by_name() -> None:
     method = shoal.Generalize(aggregates={"town": "mean", "ill": "mode"})
     table = shoal.read(rows(people())).with_schema(SCHEMA)
     with pytest.raises(PlanError) as caught:
-        shoal.anonymize(table, shoal.KAnonymity(2), shoal.KMAnonymity(2, 1), method=method)
+        shoal.anonymize(table, shoal.KAnonymity(2), shoal.models.KMAnonymity(2, 1), method=method)
     said = str(caught.value)
     assert "`town` is categorical, which has no mean" in said
     assert "`ill`, which is not a quasi-identifier" in said

@@ -117,7 +117,7 @@ AGES = Attribute(
     role="quasi-identifier",
     kind="numeric",
     domain=Domain(minimum=0, maximum=99),
-    hierarchy=shoal.Intervals(widths=(10, 50)),
+    hierarchy=shoal.schema.Intervals(widths=(10, 50)),
 )
 WHY = Attribute(name="why", role="sensitive", domain=Domain(values=("flu", "cold")))
 SCHEMA = Schema(attributes=(Attribute(name="patient", role="person"), AGES, WHY))

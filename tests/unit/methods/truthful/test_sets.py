@@ -39,7 +39,7 @@ def _people(rows: int = 4000) -> shoal.Table:
     town = np.array(["Ulm", "Bonn", "Kiel", "Jena"])[generator.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])]
     ill = np.where(generator.random(rows) < age / 80, "yes", "no")
     table = pa.table({"name": [f"n{i}" for i in range(rows)], "age": age, "town": town, "ill": ill})
-    groups = shoal.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
+    groups = shoal.schema.Groups(levels=((("south", ("Ulm", "Jena")), ("north", ("Bonn", "Kiel"))),))
     return shoal.read(table).with_schema(
         shoal.Schema(
             attributes=(
@@ -49,7 +49,7 @@ def _people(rows: int = 4000) -> shoal.Table:
                     role="quasi-identifier",
                     kind="numeric",
                     domain=shoal.Domain(minimum=0, maximum=100),
-                    hierarchy=shoal.Intervals(widths=(5, 20)),
+                    hierarchy=shoal.schema.Intervals(widths=(5, 20)),
                 ),
                 shoal.Attribute(name="town", role="quasi-identifier", hierarchy=groups),
                 shoal.Attribute(name="ill", role="sensitive", domain=shoal.Domain(values=("yes", "no"))),
@@ -65,7 +65,7 @@ def people() -> shoal.Table:
 
 @pytest.fixture(scope="module")
 def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
+    release = shoal.anonymize(people, PRIVATE, method=shoal.methods.TruthfulTables())
     assert "Quality" not in str(release), "no title without figures"
     return release.write(tmp_path_factory.mktemp("sets") / "release")
 
@@ -76,7 +76,10 @@ def folder(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Pat
 )
 def test_a_small_epsilon_is_not_spread_over_many_pairs(epsilon: str, pairs: int | None, number: int) -> None:
     schema = shoal.Schema(attributes=tuple(shoal.Attribute(name=f"c{i}", role="quasi-identifier") for i in range(9)))
-    private, method = shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5"), shoal.TruthfulTables(pairs=pairs)
+    private, method = (
+        shoal.DifferentialPrivacy(epsilon=epsilon, delta="1e-5"),
+        shoal.methods.TruthfulTables(pairs=pairs),
+    )
     split = method.split(schema, private)
     assert split.pairs == number
     assert split.holds()
@@ -89,14 +92,14 @@ def test_a_promise_about_classes_is_refused_before_anything_is_paid(people: shoa
     assert people.schema is not None
     promises = (shoal.DifferentialPrivacy(epsilon=1, delta=1e-6), shoal.KAnonymity(3))
     with pytest.raises(PlanError, match="no promise about classes, such as `KAnonymity`"):
-        shoal.Plan(schema=people.schema, models=promises, method=shoal.TruthfulTables())
+        shoal.Plan(schema=people.schema, models=promises, method=shoal.methods.TruthfulTables())
 
 
 def test_a_release_without_any_record_is_refused(people: shoal.Table) -> None:
     assert people.schema is not None
     schema = shoal.Schema(attributes=(people.schema["age"], people.schema["ill"]))
     table = shoal.read(pa.table({"age": [30], "ill": ["yes"]})).with_schema(schema)
-    private, method = shoal.DifferentialPrivacy(epsilon=2, delta="1e-12"), shoal.TruthfulTables(pairs=0)
+    private, method = shoal.DifferentialPrivacy(epsilon=2, delta="1e-12"), shoal.methods.TruthfulTables(pairs=0)
     split = method.split(schema, private)
     # a draw passes this with a chance below 1e-8
     assert all(1 + 6 * math.sqrt(noise.variance) < noise.m for noise in split.declared)
@@ -240,7 +243,7 @@ def test_days_whole_numbers_and_missing_values_are_counted_and_what_is_not_liste
             attribute(name="income", kind="numeric", domain=domain(minimum=0, maximum=10**6)),
         )
     )
-    method = shoal.TruthfulTables(tables=[["day"], ["weight"], ["colour"], ["income"], ["weight", "colour"]])
+    method = shoal.methods.TruthfulTables(tables=[["day"], ["weight"], ["colour"], ["income"], ["weight", "colour"]])
     release = shoal.anonymize(shoal.read(table).with_schema(schema), PRIVATE, method=method)
     folder = release.write(tmp_path / "release")
     assert shoal.verify(folder).passed
@@ -281,7 +284,7 @@ def _codes(missing: int) -> list[str | None]:
             "values": np.random.default_rng(3).random(3000),
             "kind": "numeric",
             "domain": shoal.Domain(minimum=0, maximum=1),
-            "hierarchy": shoal.Intervals(widths=(0.1, 0.5)),
+            "hierarchy": shoal.schema.Intervals(widths=(0.1, 0.5)),
         },
         # no whole number between the bounds
         {"values": np.full(3000, 0.5), "kind": "numeric", "domain": shoal.Domain(minimum=0.2, maximum=0.8)},
@@ -290,20 +293,20 @@ def _codes(missing: int) -> list[str | None]:
             "values": np.random.default_rng(3).integers(0, 50_000, 3000),
             "kind": "numeric",
             "domain": shoal.Domain(minimum=0, maximum=50_000),
-            "hierarchy": shoal.Intervals(widths=(1000, 10_000)),
+            "hierarchy": shoal.schema.Intervals(widths=(1000, 10_000)),
         },
         {
             "values": np.datetime64("1900-01-01") + np.random.default_rng(3).integers(0, 40_000, 3000),
             "kind": "date",
             "domain": shoal.Domain(minimum=dt.date(1900, 1, 1), maximum=dt.date(2020, 12, 31)),
-            "hierarchy": shoal.Dates(levels=("year", "decade")),
+            "hierarchy": shoal.schema.Dates(levels=("year", "decade")),
         },
         # numbers that are listed in other words than they are released
         {"values": np.repeat([1.0, 2.0], 1500), "kind": "numeric", "domain": shoal.Domain(values=("1.0", "2.0"))},
         # most values missing, and more codes than are listed with one missing
         {"values": ["a"] * 300 + [None] * 2700, "missing": "category", "domain": shoal.Domain(values=("a", "b"))},
-        {"values": _codes(0), "hierarchy": shoal.Digits(length=5, hidden=(2, 4))},
-        {"values": _codes(1), "missing": "category", "hierarchy": shoal.Digits(length=5, hidden=(2, 4))},
+        {"values": _codes(0), "hierarchy": shoal.schema.Digits(length=5, hidden=(2, 4))},
+        {"values": _codes(1), "missing": "category", "hierarchy": shoal.schema.Digits(length=5, hidden=(2, 4))},
     ],
 )
 def test_whatever_the_schema_lists_of_a_column_releases_verify_and_count_all_records(
@@ -312,7 +315,7 @@ def test_whatever_the_schema_lists_of_a_column_releases_verify_and_count_all_rec
     table, attribute = _mixed(3000, **column)
     sexes = shoal.Attribute(name="sex", role="quasi-identifier", domain=shoal.Domain(values=("f", "m")))
     people = shoal.read(table).with_schema(shoal.Schema(attributes=(attribute, sexes)))
-    release = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables())
+    release = shoal.anonymize(people, PRIVATE, method=shoal.methods.TruthfulTables())
     folder = release.write(tmp_path / "release")
     estimates = shoal.estimate(folder, size=5000)
     truth = np.count_nonzero(np.array(table["sex"].to_pylist()) == "f")
@@ -348,11 +351,11 @@ def test_a_plan_that_is_run_again_chooses_anew(people: shoal.Table, folder: Path
 
 
 def test_declared_sets_and_single_columns(people: shoal.Table, tmp_path: Path) -> None:
-    method = shoal.TruthfulTables(tables=[["ill", "town"], ["age"]], levels={"age": 1})
+    method = shoal.methods.TruthfulTables(tables=[["ill", "town"], ["age"]], levels={"age": 1})
     release = shoal.anonymize(people, PRIVATE, method=method)
     assert [part.table.columns for part in release.parts] == [("town", "ill"), ("age",)]
     assert shoal.verify(release.write(tmp_path / "sets")).passed
-    columns = shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(tables="columns"))
+    columns = shoal.anonymize(people, PRIVATE, method=shoal.methods.TruthfulTables(tables="columns"))
     assert [part.table.columns for part in columns.parts] == [("age",), ("town",), ("ill",)]
     assert "table-01-age.parquet" in {part.file for part in columns.parts}
 
@@ -369,7 +372,7 @@ def test_what_is_spent_is_what_is_promised(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def joint(people: shoal.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert people.schema is not None
-    method = shoal.TruthfulTables(tables="pairs+joint", pairs=2)
+    method = shoal.methods.TruthfulTables(tables="pairs+joint", pairs=2)
     plan = shoal.Plan(schema=people.schema, models=(PRIVATE,), method=method)
     return plan.run(people, source=QuickSource(7)).write(tmp_path_factory.mktemp("joint") / "release")
 
@@ -450,9 +453,9 @@ class Untouched(QuickSource):
         raise AssertionError("nothing may be drawn")
 
 
-@pytest.mark.parametrize("method", [shoal.Truthful(), shoal.TruthfulTables(tables="pairs+joint")])
+@pytest.mark.parametrize("method", [shoal.methods.Truthful(), shoal.methods.TruthfulTables(tables="pairs+joint")])
 def test_a_table_whose_scores_would_not_be_exact_is_refused_before_anything_is_drawn(
-    people: shoal.Table, method: shoal.Truthful, monkeypatch: pytest.MonkeyPatch
+    people: shoal.Table, method: shoal.methods.Truthful, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert people.schema is not None
     monkeypatch.setattr(_scores, "LARGEST_TABLE", people.count())
@@ -467,7 +470,7 @@ def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_a
     ]
     schema = shoal.Schema(attributes=tuple(attributes))
     table = shoal.read(pa.table({name: ["a", "b"] * 10 for name in names})).with_schema(schema)
-    plan = shoal.Plan(schema=schema, models=(PRIVATE,), method=shoal.TruthfulTables(tables="pairs+joint"))
+    plan = shoal.Plan(schema=schema, models=(PRIVATE,), method=shoal.methods.TruthfulTables(tables="pairs+joint"))
     with pytest.raises(ParameterError, match="all 21 columns has too many"):
         plan.run(table, source=Untouched(1))
 
@@ -486,20 +489,20 @@ def test_a_table_that_is_too_wide_to_have_all_columns_in_one_is_refused_before_a
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        shoal.TruthfulTables(**options)  # type: ignore[arg-type]
+        shoal.methods.TruthfulTables(**options)  # type: ignore[arg-type]
 
 
 def test_columns_that_are_not_there_and_what_does_not_go_together_are_named(people: shoal.Table) -> None:
     with pytest.raises((ParameterError, PlanError), match="nowhere"):
-        shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(tables=[["nowhere"]]))
+        shoal.anonymize(people, PRIVATE, method=shoal.methods.TruthfulTables(tables=[["nowhere"]]))
     shared = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", search_share="0.1")
     with pytest.raises((ParameterError, PlanError), match="search_share"):
-        shoal.anonymize(people, shared, method=shoal.TruthfulTables())
+        shoal.anonymize(people, shared, method=shoal.methods.TruthfulTables())
     bounded = shoal.DifferentialPrivacy(epsilon=1, delta="1e-5", records_per_person=2)
     with pytest.raises((ParameterError, PlanError), match="records_per_person"):
-        shoal.anonymize(people, bounded, method=shoal.TruthfulTables())
+        shoal.anonymize(people, bounded, method=shoal.methods.TruthfulTables())
     with pytest.raises(PlanError, match="the highest level is"):
-        shoal.anonymize(people, PRIVATE, method=shoal.TruthfulTables(levels={"ill": 7}))
+        shoal.anonymize(people, PRIVATE, method=shoal.methods.TruthfulTables(levels={"ill": 7}))
 
 
 @pytest.mark.parametrize("records", [1, 2, 5])
@@ -532,7 +535,7 @@ def test_tables_promise_to_persons_and_verify(people: shoal.Table, records: int 
         attributes=tuple(replace(each, role="person") if each.name == "name" else each for each in described),
     )
     wanted = replace(PRIVATE, records_per_person=records)
-    release = shoal.anonymize(people.with_schema(whose), wanted, method=shoal.TruthfulTables(tables="columns"))
+    release = shoal.anonymize(people.with_schema(whose), wanted, method=shoal.methods.TruthfulTables(tables="columns"))
     (promise,) = release.guarantee.promises
     assert (promise.unit, promise.parameters["records_per_person"]) == ("person", records or 1)
     assert "add or remove one person" in str(promise.neighbours)
@@ -551,7 +554,7 @@ def test_tables_promise_to_persons_and_verify(people: shoal.Table, records: int 
 def test_a_table_that_shows_nobody_is_released_as_it_is(people: shoal.Table, tmp_path: Path) -> None:
     """About 100 records of every age, of which trimming takes 460 +- 60: one is left with a chance of 1e-7."""
     wanted = shoal.DifferentialPrivacy(epsilon="0.12", delta="1e-15")
-    method = shoal.TruthfulTables(tables=[["age"], ["ill"]])
+    method = shoal.methods.TruthfulTables(tables=[["age"], ["ill"]])
     folder = shoal.anonymize(people, wanted, method=method).write(tmp_path / "release", csv=True)
     assert pq.read_table(folder / "table-01-age.parquet").num_rows == 0
     assert shoal.verify(folder).passed

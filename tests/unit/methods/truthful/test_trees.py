@@ -158,27 +158,31 @@ def test_the_schema_alone_decides_whether_a_tree_has_too_many_values() -> None:
     """Three columns of numbers may have as many values as records; whether they do, one record could tell."""
     bounds = shoal.Domain(minimum=0, maximum=1000)
     ages = shoal.Attribute(
-        name="a", role="quasi-identifier", kind="numeric", domain=bounds, hierarchy=shoal.Intervals(widths=(10, 100))
+        name="a",
+        role="quasi-identifier",
+        kind="numeric",
+        domain=bounds,
+        hierarchy=shoal.schema.Intervals(widths=(10, 100)),
     )
     schema = shoal.Schema(attributes=tuple(replace(ages, name=name) for name in "abc"))
     wanted = shoal.DifferentialPrivacy(epsilon=1, delta="1e-3")
 
     def plan(**options: object) -> shoal.Plan:
-        method = shoal.Truthful(scheme="multi-dimensional", **options)  # type: ignore[arg-type]
+        method = shoal.methods.Truthful(scheme="multi-dimensional", **options)  # type: ignore[arg-type]
         return shoal.Plan(schema=schema, models=(wanted,), method=method)
 
     with pytest.raises(PlanError, match="84 bits"):
         plan()
     with pytest.raises(PlanError, match="84 bits"):
-        shoal.Plan(schema=schema, models=(wanted,), method=shoal.TruthfulTables(tables="pairs+joint"))
+        shoal.Plan(schema=schema, models=(wanted,), method=shoal.methods.TruthfulTables(tables="pairs+joint"))
     plan(levels={"a": 1})
-    shoal.Plan(schema=schema, models=(wanted,), method=shoal.Truthful())
+    shoal.Plan(schema=schema, models=(wanted,), method=shoal.methods.Truthful())
 
 
 def test_no_table_needs_more_bits_than_its_schema_says() -> None:
     bounds = shoal.Domain(minimum=-3.5, maximum=1000)
     for widths, origin, top in [((10, 100), 0, None), ((0.3, 600), 2, 900), ((7, 14), -3, 5)]:
-        rule = shoal.Intervals(widths=widths, origin=origin, top=top)
+        rule = shoal.schema.Intervals(widths=widths, origin=origin, top=top)
         column = shoal.Attribute(name="a", role="quasi-identifier", kind="numeric", domain=bounds, hierarchy=rule)
         made = build(column, pa.array(np.linspace(-3.5, 1000, 50_000)), missing=True)
         for level in (1, 2, 3):
