@@ -7,7 +7,7 @@ QUICK := tests/unit tests/property tests/golden tests/smoke src/shoal -m "not sl
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests check bench figures lint types native system explore large long fuzz stops faults deep wheel sbom constraints stacks lowest docs clean
+.PHONY: help demo test tests check bench figures lint types native system explore large long fuzz stops faults deep wheel sbom audit constraints stacks lowest docs clean
 
 help: ## show what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
@@ -82,6 +82,9 @@ wheel: .venv/installed ## build the wheel of this platform and check that it is 
 
 sbom: wheel ## list what the wheel and its dependencies are, with licences, as CycloneDX
 	sh tools/sbom dist
+
+audit: ## look for known vulnerabilities of the pinned packages, where the network allows it
+	@sh tools/audit
 
 constraints: test ## write down the versions with which all tests have passed, with hashes for the container
 	$(BIN)/python tools/constraints.py > constraints.txt
