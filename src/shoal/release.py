@@ -503,9 +503,9 @@ def _spelt(rows: pa.Table) -> pa.Table:
 
 def _check(folder: Path, site: Site) -> None:
     """Refuse to publish what would not verify; this never happens unless Shoal or the disk is broken."""
-    found = verify(folder, rendered=False, any_size=True, spark=site.session)
-    if not found.passed:
-        failed = [f"{check.subject}: {check.detail}" for check in found.checks if not check.passed]
+    verification = verify(folder, rendered=False, any_size=True, spark=site.session)
+    if not verification.passed:
+        failed = [f"{check.subject}: {check.detail}" for check in verification.checks if not check.passed]
         raise ShoalError(
             ["the release does not verify; nothing was written", *failed],
             hint="did the input change while it was read? Otherwise check the disk; if it is sound, this is a bug in "

@@ -160,9 +160,9 @@ def follow(
     import shoal
 
     opened = shoal.Account.open(folder)
-    found = file.described(schema)
+    described = file.described(schema)
     with stopping.held():
-        opened.follow(found)
+        opened.follow(described)
         stopping.happened("the account follows the table")
     _output.line(f"The account {folder} is about this table now; {opened.standing.spent} stays spent.")
 

@@ -642,7 +642,7 @@ def _models(
     from shoal.methods.promises import from_parameters
     from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, in_short
 
-    problems, found = Problems(), []
+    problems, models = Problems(), []
     given: dict[str, object] = {}
     for name, value in short.items():
         if not by_column(name):
@@ -662,7 +662,7 @@ def _models(
         wanted.append((name, _pairs("--promise", pairs, problems)))
     for name, parameters in wanted:
         try:
-            found.append(from_parameters(name, parameters))
+            models.append(from_parameters(name, parameters))
         except ParameterError as error:
             problems.take(error)
     if not wanted and not problems:
@@ -677,7 +677,7 @@ def _models(
         if alone
         else None,
     )
-    return tuple(found)
+    return tuple(models)
 
 
 def _method(
@@ -710,14 +710,14 @@ _WORDS = re.compile(rf"(?:{_QUOTED}|(?<==)\[(?:{_QUOTED}|[^]])*\]|\S)+")
 
 
 def _pairs(option: str, texts: list[str], problems: Problems) -> dict[str, object]:
-    found: dict[str, object] = {}
+    pairs: dict[str, object] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             problems.add(f"{option} takes NAME=VALUE pairs; quote a name with spaces, as in attribute='main diagnosis'")
         else:
-            found[name] = _value(value)
-    return found
+            pairs[name] = _value(value)
+    return pairs
 
 
 def _value(text: str) -> object:

@@ -94,7 +94,7 @@ def assess(
             f"{'1 column' if len(open_) == 1 else f'{len(open_)} columns'} with the role `decide` "
             f"{'was' if len(open_) == 1 else 'were'} left out of the assessment."
         )
-    found = shoal.assess(
+    assessment = shoal.assess(
         data,
         population=None if population is None else shoal.read(population),
         sampling_fraction=sampling_fraction,
@@ -105,15 +105,15 @@ def assess(
     left_out = [] if data.schema is None else [each.name for each in data.schema if each.role.left_out]
     relations = relations_of_sample(data, [name for name in data.columns if name not in left_out])
     if output is not None:
-        write_file(output, render_assessment(found, name=data.source.name, attacks=tried).encode())
+        write_file(output, render_assessment(assessment, name=data.source.name, attacks=tried).encode())
     if records is not None:
         _write_records(data, records)
     if json:
-        figures = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+        figures = {field.name: getattr(assessment, field.name) for field in dataclasses.fields(assessment)}
         figures["relations"] = [dataclasses.asdict(relation) for relation in relations]
         _output.print_json(figures if tried is None else {**figures, "attacks": tried})
         return
-    _output.text(assessment_text(found, attacks=tried))
+    _output.text(assessment_text(assessment, attacks=tried))
     if relations:
         rows = [(each.formula, each.percentage) for each in relations[:_RELATIONS]]
         _output.table("Columns that follow from others (shoal relations looks at all records)", ("", "in"), rows)

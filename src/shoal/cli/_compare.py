@@ -112,7 +112,7 @@ def compare(
         _output.line(f"The recommendation will be the most useful point with a risk of at most {_share(limit)}{said}.")
         _output.line()
     with _output.progress("Comparing") as progress, _output.searching("what is finished"):
-        found = shoal.compare(
+        comparison = shoal.compare(
             data,
             **wanted,  # type: ignore[arg-type]
             delta=delta,
@@ -130,13 +130,13 @@ def compare(
             progress=progress,
         )
     if not json:
-        _show(found)
+        _show(comparison)
     if export is not None:
-        found.export(*export)
+        comparison.export(*export)
     if picture is not None:
-        _report.write_chart(found.chart(), picture)
+        _report.write_chart(comparison.chart(), picture)
     if json:
-        _output.print_json(found.to_json())
+        _output.print_json(comparison.to_json())
     elif export is not None:
         _output.line()
         _output.line(
@@ -198,21 +198,21 @@ def _wrapped(sentence: str) -> None:
 
 
 def _numbers(option: str, text: str | None, problems: Problems) -> list[float]:
-    found: list[float] = []
+    numbers: list[float] = []
     for part in () if text is None else text.split(","):
         try:
-            found.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
+            numbers.append(int(part) if part.strip().lstrip("-").isdigit() else float(part))
         except ValueError:
             problems.add(f"{option} takes numbers separated by commas, for example {option} 2,5,10")
-    return found
+    return numbers
 
 
 def _by_column(option: str, texts: list[str], problems: Problems) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    by_column: dict[str, list[float]] = {}
     for text in texts:
         column, equals, values = text.rpartition("=")
         if not equals or not column:
             problems.add(f"{option} takes COLUMN=NUMBER,..., for example {option} diagnosis=0.2,0.5")
             continue
-        found.setdefault(column, []).extend(_numbers(option, values, problems))
-    return found
+        by_column.setdefault(column, []).extend(_numbers(option, values, problems))
+    return by_column

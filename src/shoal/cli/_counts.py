@@ -108,14 +108,17 @@ def show(folder: Folder, *, json: _source.Json = False) -> None:
 
 
 def _show(opened: CountsOverTime, period: int | None, *, json: bool) -> None:
-    found = [each for each in opened.published() if period in (None, each.period)]
+    periods = [each for each in opened.published() if period in (None, each.period)]
     if json:
         _output.print_json(
-            [{"period": each.period, "count": each.name, "value": each.count, "margin": each.margin} for each in found]
+            [
+                {"period": each.period, "count": each.name, "value": each.count, "margin": each.margin}
+                for each in periods
+            ]
         )
         return
-    rows = [[f"{each.period}", each.name, f"{each.count:,}", f"{each.margin:,}"] for each in found]
-    title = f"{len({each.period for each in found})} of {opened.periods} periods"
+    rows = [[f"{each.period}", each.name, f"{each.count:,}", f"{each.margin:,}"] for each in periods]
+    title = f"{len({each.period for each in periods})} of {opened.periods} periods"
     _output.table(title if period is None else f"Period {period} of {opened.periods}", _HEAD, rows)
     _output.line("The margin holds with 95 % confidence for each count, if nobody changed more often than is paid for.")
 

@@ -86,15 +86,15 @@ def anonymize(
         release.write(output, csv=csv)
     if release.plan.schema.guessed:
         _output.warning("keys, parents and roles are guessed; review dataset.toml before publishing anything.")
-    found = release.result.found
+    result = release.result.found
     if json:
         _output.print_json(
             {
                 "release": output,
                 "promises": [promise.statement for promise in release.guarantee.promises],
                 "steps": [step.describe() for step in release.guarantee.events],
-                "loss": found.loss,
-                "bound": found.bound,
+                "loss": result.loss,
+                "bound": result.bound,
                 "rows": {name: len(rows) for name, rows in release.tables.items()},
             }
         )
@@ -129,13 +129,13 @@ def assess(source: str, *, schema: Path | None, known_items: int, k: int, json: 
     from shoal.datasets import read_dataset
     from shoal.methods.nested import risk_by_items
 
-    found = risk_by_items(read_dataset(source, schema), known_items, k)
+    risks = risk_by_items(read_dataset(source, schema), known_items, k)
     if json:
-        _output.print_json({"k": k, "risk": found})
+        _output.print_json({"k": k, "risk": risks})
         return
     rows = [
         (str(each.items), f"{each.fewest:,}", f"{each.unique:,}", f"{each.below:,}", f"{each.persons:,}")
-        for each in found
+        for each in risks
     ]
     header = ("items known", "fewest who fit", "persons found", f"below {k}", "of")
     _output.table("Risk by known items, as the tables are", header, rows)

@@ -176,10 +176,10 @@ def _paid(
     import shoal
     from shoal.queries import draft_paid
 
-    found = draft_paid(data, drafted, shoal.Account.open(account), epsilon=epsilon, delta=delta, numbers=numbers)
+    paid = draft_paid(data, drafted, shoal.Account.open(account), epsilon=epsilon, delta=delta, numbers=numbers)
     if not json:
-        show_paid(found)
-    return found.draft
+        show_paid(paid)
+    return paid.draft
 
 
 def show_paid(paid: PaidDraft) -> None:
@@ -196,14 +196,14 @@ def show_paid(paid: PaidDraft) -> None:
 
 def _listed(given: list[str] | None, columns: Sequence[str] = ()) -> list[str]:
     """Return names that are given one by one, or separated by commas; names of columns may have commas inside."""
-    found = []
+    lines = []
     for text in given or []:
         for name in sorted((name for name in columns if "," in name), key=len, reverse=True):
             if name in text:
-                found.append(name)
+                lines.append(name)
                 text = text.replace(name, "")
-        found += [name.strip() for name in text.split(",") if name.strip()]
-    return found
+        lines += [name.strip() for name in text.split(",") if name.strip()]
+    return lines
 
 
 def _is_interactive() -> bool:
@@ -370,8 +370,8 @@ def _varied_secrets(drafted: Draft, varied: int) -> dict[str, int]:
     if not varied:
         return {}
     named = [each.name for each in drafted.schema if each.role == "sensitive" and each.kind != "numeric"]
-    found = {name: min(varied, drafted.number_of_values(name) or varied) for name in named[:_PROTECTED]}
-    return {name: least for name, least in found.items() if least > 1}
+    varieties = {name: min(varied, drafted.number_of_values(name) or varied) for name in named[:_PROTECTED]}
+    return {name: least for name, least in varieties.items() if least > 1}
 
 
 def _explained(drafted: Draft, audience: str) -> str:

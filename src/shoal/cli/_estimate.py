@@ -79,29 +79,29 @@ def estimate(
         else:
             _calibrate(folder, weights, original, json=json)
         return
-    found = shoal.estimate(folder)
-    counts = [(text, found.count(_conditions(text, found))) for text in count or []]
-    tables = [(text, found.table(*(name.strip() for name in text.split(",")))) for text in table or []]
+    estimates = shoal.estimate(folder)
+    counts = [(text, estimates.count(_conditions(text, estimates))) for text in count or []]
+    tables = [(text, estimates.table(*(name.strip() for name in text.split(",")))) for text in table or []]
     if json:
         _output.print_json(
             {
-                "records": found.total(),
+                "records": estimates.total(),
                 "counts": [{"count": text, "value": each.value, "error": each.error} for text, each in counts],
                 "tables": [{"columns": text, "rows": rows.to_pylist()} for text, rows in tables],
             }
         )
     else:
-        _show(found, counts, tables)
+        _show(estimates, counts, tables)
     if records is not None:
-        written = found.write_records(records, number, seed=seed, overwrite=overwrite)
+        written = estimates.write_records(records, number, seed=seed, overwrite=overwrite)
         if not json:
             _output.line(
                 f"Wrote {written:,} synthetic records to {records}; {records.name}{ABOUT} beside it says what they are."
             )
     if pool is not None:
-        found.write_pool(pool)
+        estimates.write_pool(pool)
         if not json:
-            _output.line(f"Wrote {found.size:,} possible records with weights to {pool}: an estimate, not records.")
+            _output.line(f"Wrote {estimates.size:,} possible records with weights to {pool}: an estimate, not records.")
 
 
 def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
@@ -109,20 +109,22 @@ def _calibrate(folder: Path, file: Path, original: str, *, json: bool) -> None:
     import shoal
     from shoal import tables
 
-    found = shoal.estimation.calibrated_weights(folder, shoal.read(original))
-    tables.write(tables.read(found.records), file)
+    weights = shoal.estimation.calibrated_weights(folder, shoal.read(original))
+    tables.write(tables.read(weights.records), file)
     if json:
-        _output.print_json({"weights": file, "factors": found.factors.to_pylist(), "lost": found.lost})
+        _output.print_json({"weights": file, "factors": weights.factors.to_pylist(), "lost": weights.lost})
         return
-    for row in found.factors.to_pylist():
+    for row in weights.factors.to_pylist():
         name = ", ".join(str(value) for key, value in row.items() if key not in ("before", "after", "factor"))
         _output.line(
             f"{name or 'all records':<40} {row['after']:>14,.1f} to {row['before']:,.1f}: times {row['factor']:.4f}"
         )
-    if found.lost:
-        _output.line(f"Nothing was released from strata with a weight of {found.lost:,.1f}; no factor can restore it.")
+    if weights.lost:
+        _output.line(
+            f"Nothing was released from strata with a weight of {weights.lost:,.1f}; no factor can restore it."
+        )
     _output.line(
-        f"Wrote {found.records.num_rows:,} records to {file}. The factors reveal what was left out: think before you "
+        f"Wrote {weights.records.num_rows:,} records to {file}. The factors reveal what was left out: think before you "
         "publish them."
     )
 

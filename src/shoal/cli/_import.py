@@ -33,14 +33,16 @@ def import_project(
     from shoal.arx import read_arx_project
 
     check_destination(output)
-    found = read_arx_project(project, partly=partly)
-    found.write(output)
+    imported = read_arx_project(project, partly=partly)
+    imported.write(output)
     if json:
-        _output.print_json({"plan": output / "plan.toml", "notes": found.notes})
+        _output.print_json({"plan": output / "plan.toml", "notes": imported.notes})
         return
-    promises = ", ".join(model.name for model in found.plan.models)
-    columns = len(list(found.plan.schema))
-    _output.line(f"Wrote {output / 'plan.toml'}: {columns} columns, {len(found.hierarchies)} hierarchies, {promises}.")
-    for note in found.notes:
+    promises = ", ".join(model.name for model in imported.plan.models)
+    columns = len(list(imported.plan.schema))
+    _output.line(
+        f"Wrote {output / 'plan.toml'}: {columns} columns, {len(imported.hierarchies)} hierarchies, {promises}."
+    )
+    for note in imported.notes:
         _output.line(f"  - {note}")
     _output.line(f"Now run: shoal anonymize FILE --plan {shlex.quote(str(output / 'plan.toml'))} --output release")

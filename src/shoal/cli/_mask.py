@@ -120,14 +120,20 @@ def mask(
     if not steps:
         raise ParameterError("say what to do, for example --top age=80 or --pram roof=0.8")
     data = file.read()
-    found = shoal.mask(data, *steps, known=_names(known), schema=_schema(data, file.source, schema))
-    record = found.write(output)
+    masked = shoal.mask(data, *steps, known=_names(known), schema=_schema(data, file.source, schema))
+    record = masked.write(output)
     if json:
         _output.print_json(
-            {"output": output, "record": record, "steps": found.steps, "promises": found.promises, "risk": found.risk}
+            {
+                "output": output,
+                "record": record,
+                "steps": masked.steps,
+                "promises": masked.promises,
+                "risk": masked.risk,
+            }
         )
         return
-    for line in str(found).splitlines():
+    for line in str(masked).splitlines():
         indent = "    " if line.startswith("  - ") else ""
         _output.line(textwrap.fill(line, 80, subsequent_indent=indent) if indent else line)
     _output.line()
@@ -157,14 +163,14 @@ def _schema(data: Table, source: str, given: Path | None) -> Schema | None:
 def _recodings(texts: list[str]) -> list[MaskingStep]:
     from shoal.masking import GlobalRecode
 
-    found: list[MaskingStep] = []
+    recodings: list[MaskingStep] = []
     for text in texts:
         column, colon, rest = text.partition(":")
         pairs = [pair.partition("=") for pair in rest.split(",")]
         if not colon or not column or not all(old and equals for old, equals, _ in pairs):
             raise ParameterError("--recode takes COLUMN:OLD=NEW,OLD=NEW, for example --recode canton:ZH=north,TI=south")
-        found.append(GlobalRecode(column=column, values={old: new for old, _, new in pairs}))
-    return found
+        recodings.append(GlobalRecode(column=column, values={old: new for old, _, new in pairs}))
+    return recodings
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -172,14 +178,14 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _pairs(option: str, texts: list[str] | None) -> list[tuple[str, float]]:
-    problems, found = Problems(), []
+    problems, pairs = Problems(), []
     for text in texts or []:
         column, _, number = text.rpartition("=")
         try:
-            found.append((column, float(number)))
+            pairs.append((column, float(number)))
         except ValueError:
             column = ""
         if not column:
             problems.add(f"{option} takes COLUMN=NUMBER, for example {option} age=80")
     problems.raise_as(ParameterError)
-    return found
+    return pairs

@@ -121,13 +121,13 @@ def forecast(
     from shoal.comparison import choose_forecast
 
     data = file.described(schema)
-    found = shoal.comparison.forecast_series(
+    outlook = shoal.comparison.forecast_series(
         data, key=key, k=k, releases=releases, newcomers=newcomers, leavers=leavers
     )
-    advice = choose_forecast(found)
+    advice = choose_forecast(outlook)
     if json:
         size = None if advice is None else advice.class_size
-        _output.print_json({"class_size": size, "forecasts": found})
+        _output.print_json({"class_size": size, "forecasts": outlook})
         return
     header = ("classes of", "release", "loss", "alone", "stale", "not shown")
     rows = [
@@ -139,7 +139,7 @@ def forecast(
             f"{each.stale[number]:.1%}",
             f"{each.hidden[number]:.1%}",
         ]
-        for each in found
+        for each in outlook
         for number in range(len(each.loss))
     ]
     _output.table("A series of this table", header, rows)
@@ -171,8 +171,8 @@ def risk(
     """
     import shoal
 
-    found = [shoal.read(each) for each in original]
-    described = [_source.conformed(each, _source.find_schema(each, original[0], schema)) for each in found]
+    originals = [shoal.read(each) for each in original]
+    described = [_source.conformed(each, _source.find_schema(each, original[0], schema)) for each in originals]
     measured = shoal.comparison.joint_risk(described, releases)
     if json:
         _output.print_json(measured)

@@ -75,7 +75,7 @@ class InputFile:
         """Read the table as the options say, without a schema."""
         import shoal
 
-        found = shoal.read(
+        table = shoal.read(
             self.source,
             table=self.table,
             delimiter=self.delimiter,
@@ -83,9 +83,9 @@ class InputFile:
             decimal=self.decimal,
             skip_bad_rows=self.skip_bad_rows or None,
         )
-        for note in found.notes:
+        for note in table.notes:
             _output.warning(f"{note}.")
-        return found
+        return table
 
     def described(self, schema: Path | None) -> Table:
         """Read the table and give it its schema; its records are checked against it."""
@@ -117,10 +117,10 @@ def takes_a_file(command: Callable[..., None]) -> Callable[..., None]:
 
 def conformed(data: Table, schema: Schema) -> Table:
     """Check the records of a table against a schema, and say what a person should know of it."""
-    found = data.with_schema(schema)
-    for note in found.notes[len(data.notes) :]:
+    table = data.with_schema(schema)
+    for note in table.notes[len(data.notes) :]:
         _output.warning(f"{note}.")
-    return found
+    return table
 
 
 def find_schema(data: Table, source: str, schema: Path | None) -> Schema:

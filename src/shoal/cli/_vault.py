@@ -393,16 +393,16 @@ def cost(
     """
     from shoal.queries import Loss, numeric_epsilon, prospects
 
-    found = prospects(questions, epsilon, delta)
+    outlook = prospects(questions, epsilon, delta)
     budget = Loss.of(epsilon, delta)
     try:
-        numeric = numeric_epsilon([found[1].each] * questions, budget.delta)
+        numeric = numeric_epsilon([outlook[1].each] * questions, budget.delta)
     except MissingExtraError:
         numeric = None
     if json:
-        _output.print_json({"prospects": found, "numeric_epsilon": numeric})
+        _output.print_json({"prospects": outlook, "numeric_epsilon": numeric})
         return
-    rows = [[one.measure, str(one.each), f"{one.deviation:,.0f}", f"{one.margin:,.0f}"] for one in found]
+    rows = [[one.measure, str(one.each), f"{one.deviation:,.0f}", f"{one.margin:,.0f}"] for one in outlook]
     _output.table(
         f"{questions:,} counts within {budget}",
         ("adding up", "each costs", "standard deviation", "within (95%)"),

@@ -44,11 +44,13 @@ def verify(
     """
     import shoal
 
-    found = shoal.verify(folder, signer=signer, after=after or (), any_size=any_size)
+    verification = shoal.verify(folder, signer=signer, after=after or (), any_size=any_size)
     if json:
-        _output.print_json({"outcome": found.outcome, "passed": found.passed, "checks": found.checks})
+        _output.print_json(
+            {"outcome": verification.outcome, "passed": verification.passed, "checks": verification.checks}
+        )
     else:
-        for style, text in found.lines():
+        for style, text in verification.lines():
             _output.line(text, style=style)
-    if found.outcome.exit_code:
-        raise typer.Exit(found.outcome.exit_code)
+    if verification.outcome.exit_code:
+        raise typer.Exit(verification.outcome.exit_code)

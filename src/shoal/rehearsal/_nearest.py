@@ -111,7 +111,7 @@ def _find_spike(
     values = view.values[train]
     spread = float(np.nanstd(values))
     order = draws.permutation(len(train))
-    best, found = _TELLING, None
+    best, spike = _TELLING, None
     for column in features.T:
         feature = column[train]
         own, other = np.abs(values - feature), np.abs(values[order] - feature)
@@ -130,8 +130,8 @@ def _find_spike(
                     (chance + 0.5) / (compared + 1),
                 )
                 match, mismatch = np.log(near / far), np.log((1 - near) / (1 - far))
-                found = Spike((name,), view.values, column, width, float(match), float(mismatch))
-    return found
+                spike = Spike((name,), view.values, column, width, float(match), float(mismatch))
+    return spike
 
 
 def _fit_within(name: str, view: ColumnView, features: Array, numbers: Array, train: Array) -> Within | None:

@@ -217,7 +217,7 @@ def rehearse(
     allowed = StatedRisk(risk, is_mean)
     everything = _judge(attempts, names, allowed, always_test=always_test)
     counted = everything if judged == names else _judge(attempts, judged, allowed)
-    found = Rehearsal(
+    rehearsal = Rehearsal(
         kind=kind,
         risk=risk,
         targets=len(rows),
@@ -231,7 +231,7 @@ def rehearse(
         singled_out=_singled_out(knowledge),
         is_mean=is_mean,
     )
-    return replace(found, culprits=_culprits(attempts, judged, allowed, counted)) if counted.blocks else found
+    return replace(rehearsal, culprits=_culprits(attempts, judged, allowed, counted)) if counted.blocks else rehearsal
 
 
 def combine_rehearsals(found: Sequence[Rehearsal]) -> Rehearsal | None:
@@ -435,10 +435,10 @@ def _contents(knowledge: BothSides) -> Array:
 
 def _one_secret(knowledge: BothSides, numbers: Array) -> tuple[str, float] | None:
     """Return the released column that tells most if somebody knows it besides the class: mean of one over the rows."""
-    found: Mapping[str, float] = {
+    successes: Mapping[str, float] = {
         name: float(np.mean(1 / _sizes(numbers, view.codes))) for name, view in knowledge.released.items()
     }
-    return max(found.items(), key=lambda entry: entry[1]) if found else None
+    return max(successes.items(), key=lambda entry: entry[1]) if successes else None
 
 
 def _sizes(numbers: Array, codes: Array) -> Array:

@@ -54,7 +54,7 @@ def rehearsal_rows(rehearsal: Rehearsal) -> list[tuple[str, str]]:
     if rehearsal.one_secret is not None:
         rows.append((f"quasi-identifiers and `{rehearsal.one_secret[0]}`", rehearsal.one_secret[1]))
     rows.append(("all other released columns", rehearsal.singled_out))
-    return [(who, share(found)) for who, found in sorted(rows, key=lambda row: -row[1])]
+    return [(who, share(success)) for who, success in sorted(rows, key=lambda row: -row[1])]
 
 
 def _surest(rehearsal: Rehearsal) -> list[str]:

@@ -75,13 +75,13 @@ def find_relations(
     views = [view for view in views if view.name not in repeated]
     shuffled = draws.permutation(rows)
     numeric = [view for view in views if view.numbers is not None]
-    found = [
+    relations = [
         *Pairs(views, exceptions, draws, rows, sides).find(),
         *Formulas(numeric, exceptions, draws, shuffled, sides).find(),
         *Elapsed(numeric, exceptions, draws, shuffled, sides).find(),
         *Linear([view for view in numeric if not view.is_date], exceptions, draws, shuffled, sides).find(),
     ]
-    return tuple(choose_relations([*equal, *found]))
+    return tuple(choose_relations([*equal, *relations]))
 
 
 def _find_equal(
@@ -94,11 +94,11 @@ def _find_equal(
         for first in firsts:
             if not sides.join(first, view):
                 continue
-            found = _weigh_equality(records, first, view, rows[:2000], draws)
-            if found is None or found.broken > 0.05 * found.records:
+            support = _weigh_equality(records, first, view, rows[:2000], draws)
+            if support is None or support.broken > 0.05 * support.records:
                 continue
-            found = _weigh_equality(records, first, view, np.arange(len(records)), draws)
-            if found is not None and found.holds(exceptions):
+            support = _weigh_equality(records, first, view, np.arange(len(records)), draws)
+            if support is not None and support.holds(exceptions):
                 formula = f"`{view.name}` equals `{first.name}`"
                 names = (view.name, first.name)
                 equal.append(
@@ -107,8 +107,8 @@ def _find_equal(
                         target=view.name,
                         inputs=(first.name,),
                         formula=formula,
-                        share=found.share,
-                        records=found.records,
+                        share=support.share,
+                        records=support.records,
                         gives=names,
                     )
                 )

@@ -98,10 +98,10 @@ class Formulas:
         for source, target in permutations(self.views, 2):
             if target.unit <= source.unit or source.is_date != target.is_date or not self.sides.join(source, target):
                 continue
-            found = self._decide(lambda a: a, target, (source,), target.unit)
-            if found is not None:
+            relation = self._decide(lambda a: a, target, (source,), target.unit)
+            if relation is not None:
                 formula = f"`{target.name}` is `{source.name}` rounded to {target.unit:g}"
-                yield _relation("rounding", target, (source,), formula, found, (target.name,), (1, -1))
+                yield _relation("rounding", target, (source,), formula, relation, (target.name,), (1, -1))
 
     def _two_inputs(self) -> Iterator[Relation]:
         ranks = self._ranked() if len(self.views) > _PARTNERS + 1 else None
@@ -182,21 +182,21 @@ class Formulas:
         def compute(a: Array, b: Array) -> Array:
             return np.asarray(scale * operation.combine(a, b))
 
-        found = self._decide(compute, target, inputs, unit)
-        approximate = found is None
-        if found is None and operation.scaled and _measured((target, *inputs)):
+        relation = self._decide(compute, target, inputs, unit)
+        approximate = relation is None
+        if relation is None and operation.scaled and _measured((target, *inputs)):
 
             def spread(a: Array, b: Array) -> Array:
                 slopes = operation.slopes(a, b)
                 pairs = zip(slopes, inputs, strict=True)
                 return sum((np.abs(scale * slope) * view.unit / 2 for slope, view in pairs), np.zeros(len(a)))
 
-            found = self._decide(compute, target, inputs, unit, spread)
-        if found is None:
+            relation = self._decide(compute, target, inputs, unit, spread)
+        if relation is None:
             return None
         a, b = inputs
         if operation.kind == "sum":
-            return _sum(target, a, b, found)
+            return _sum(target, a, b, relation)
         before = "" if scale == 1 else f"{scale:.6g} * "
         formula = operation.words.format(t=target.name, a=a.name, b=b.name, s=before)
         return Relation(
@@ -204,8 +204,8 @@ class Formulas:
             target=target.name,
             inputs=(a.name, b.name),
             formula=formula,
-            share=found.share,
-            records=found.records,
+            share=relation.share,
+            records=relation.records,
             gives=(target.name, a.name, b.name),
             weights=operation.exponents,
             approximate=approximate,
@@ -252,15 +252,15 @@ class Formulas:
             for rows in (self.rows[:GLANCE], self.rows, None):
                 chosen = columns if rows is None else [column[rows] for column in columns]
                 present = np.all([np.isfinite(column) for column in (*chosen, compute(*chosen[1:]))], axis=0)
-                found = weigh(
+                support = weigh(
                     broken, *(column[present] for column in chosen), draws=self.draws, exceptions=self.exceptions
                 )
                 if rows is not None and len(rows) < len(columns[0]):
-                    if not is_candidate(found, self.exceptions):
+                    if not is_candidate(support, self.exceptions):
                         break
                     continue
-                if found.holds(self.exceptions):
-                    return found
+                if support.holds(self.exceptions):
+                    return support
                 break
         return None
 

@@ -112,13 +112,13 @@ class Linear:
             computed = constant + sum((slope * each for slope, each in zip(slopes, x, strict=True)), np.zeros(len(v)))
             return ~(np.abs(computed - v) <= tolerance * (1 + 1e-6) + 1e-9 * np.abs(v))
 
-        found = weigh(broken, *sampled, draws=self.draws, exceptions=self.exceptions)
-        if not is_candidate(found, self.exceptions):
+        support = weigh(broken, *sampled, draws=self.draws, exceptions=self.exceptions)
+        if not is_candidate(support, self.exceptions):
             return None
         if len(self.rows) < numbers.shape[1]:
             present = np.all([np.isfinite(column) for column in columns], axis=0)
-            found = weigh(broken, *(column[present] for column in columns), draws=self.draws)
-        if not found.holds(self.exceptions):
+            support = weigh(broken, *(column[present] for column in columns), draws=self.draws)
+        if not support.holds(self.exceptions):
             return None
         if len(inputs) == 1 and self.views[target].size < 0.9 * self.views[inputs[0]].size:
             return None  # intervals of equal width
@@ -128,8 +128,8 @@ class Linear:
             target=names[0],
             inputs=tuple(names[1:]),
             formula=_formula(names, slopes, constant),
-            share=found.share,
-            records=found.records,
+            share=support.share,
+            records=support.records,
             gives=tuple(names),
             weights=(1, *(-slope for slope in slopes)),
         )

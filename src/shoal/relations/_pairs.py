@@ -71,13 +71,13 @@ class Pairs:
                     continue
                 if not self.sides.join(source, target):
                     continue
-                found = weigh_function(codes, target.codes[rows], self.draws)
-                if not is_candidate(found, self.exceptions):
+                support = weigh_function(codes, target.codes[rows], self.draws)
+                if not is_candidate(support, self.exceptions):
                     continue
                 if len(rows) < len(source.codes):
-                    found = weigh_function(source.codes, target.codes, self.draws)
-                if found.holds(self.exceptions):
-                    yield source, target, (found.share, found.records)
+                    support = weigh_function(source.codes, target.codes, self.draws)
+                if support.holds(self.exceptions):
+                    yield source, target, (support.share, support.records)
 
     def _rows_with_repeats(self, source: ColumnView) -> Array:
         """Return records for a look at a column: all those of some of its values, so that values still repeat."""
@@ -102,13 +102,13 @@ class Pairs:
                 sampled = self._weigh_order(ranks[source.name], order, ranks[target.name])
                 if not is_candidate(sampled, self.exceptions):
                     continue
-                found = (
+                relations = (
                     sampled
                     if len(self.rows) == len(source.codes)
                     else self._weigh_order(source, self._order(source), target)
                 )
-                if found.holds(self.exceptions):
-                    yield self._ordered(source, target, found)
+                if relations.holds(self.exceptions):
+                    yield self._ordered(source, target, relations)
 
     def _ordered(self, source: ColumnView, target: ColumnView, found: Support) -> Relation:
         if target.numbers is not None and target.size >= 5:
@@ -178,15 +178,15 @@ class Pairs:
                     continue
                 years, ages = date.values[present] / _YEAR, age.values[present]
                 middle = float(np.median(years + ages))
-                found = weigh(
+                support = weigh(
                     lambda ages, years, middle=middle: np.abs(years + ages - middle) > 0.505,
                     ages,
                     years,
                     draws=self.draws,
                 )
-                if found.holds(self.exceptions):
+                if support.holds(self.exceptions):
                     formula = f"`{age.name}` is the age in years, on one day, of people born on `{date.name}`"
-                    yield _relation("age", age.name, date.name, formula, found.share, found.records)
+                    yield _relation("age", age.name, date.name, formula, support.share, support.records)
 
 
 def _implied_back(directed: dict[tuple[str, str], tuple[float, int]], a: str, b: str) -> bool:

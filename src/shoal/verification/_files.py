@@ -64,9 +64,9 @@ def _unlike(footers: Sequence[Footer], data: Data) -> list[str]:
     expected = tuple(column.name for column in data.columns)
     if any(footer.columns != expected for footer in footers):
         return ["the columns are not the certified ones"]
-    found = sum(footer.records for footer in footers)
-    if found != data.records:
-        return [f"it holds {found:,} records; the certificate says {data.records:,}"]
+    records = sum(footer.records for footer in footers)
+    if records != data.records:
+        return [f"it holds {records:,} records; the certificate says {data.records:,}"]
     return []
 
 
@@ -108,12 +108,12 @@ def check_copies(evidence: Evidence, site: Site) -> list[Check]:
             continue
         whole = {*map(_original, parts)} == {*evidence.certificate.parts(data.file)}
         present = whole and all((evidence.folder / part).is_file() for part in parts)
-        found = site.each(compared, [evidence.folder / part for part in parts]) if present else []
-        same = present and all(each["same"] for each in found)
+        copies = site.each(compared, [evidence.folder / part for part in parts]) if present else []
+        same = present and all(each["same"] for each in copies)
         detail = f"the same records as {data.file}" if same else f"not the records of {data.file}"
         # another version may write numbers otherwise, and nothing else
         ours = evidence.certificate.software == software()
-        if same and not all(each["canonical"] if ours else each["plain"] for each in found):
+        if same and not all(each["canonical"] if ours else each["plain"] for each in copies):
             same, detail = False, f"the records of {data.file}, but not written as Shoal writes them"
         checks.append(Check(subject=copy, passed=same, detail=detail))
     return checks
@@ -165,8 +165,8 @@ def _original(copy: str) -> str:
 def _look(folder: Path, names: Sequence[str], site: Site) -> dict[str, Mapping[str, Any]]:
     """Look at the files of a release, parts of tables where they are looked at best."""
     parts = [name for name in names if "/" in name and not name.startswith("hierarchies/")]
-    found = dict(zip(parts, site.each(looked_at, [folder / name for name in parts]), strict=True))
-    return found | {name: looked_at(str(folder / name)) for name in names if name not in found}
+    looks = dict(zip(parts, site.each(looked_at, [folder / name for name in parts]), strict=True))
+    return looks | {name: looked_at(str(folder / name)) for name in names if name not in looks}
 
 
 def _check_file(entry: File, allowed: set[str], seen: Mapping[str, Any] | None) -> Check:
@@ -234,10 +234,10 @@ def looked_at(name: str) -> dict[str, Any]:
     """Return the fingerprint of a file; of a Parquet file also its columns, and what it holds besides records."""
     path = Path(name)
     sha256, size = digest(path)
-    found: dict[str, Any] = {"sha256": sha256, "bytes": size}
+    facts: dict[str, Any] = {"sha256": sha256, "bytes": size}
     if path.suffix == ".parquet":
-        found |= {"hidden": _hidden(path), "columns": _columns(path)}
-    return found
+        facts |= {"hidden": _hidden(path), "columns": _columns(path)}
+    return facts
 
 
 def _columns(path: Path) -> list[list[str]] | None:
@@ -347,8 +347,8 @@ def _rightly_summed_up(values: Sequence[pa.ChunkedArray], group: pq.RowGroupMeta
         stated = group.column(number).statistics
         if stated is None or not stated.has_min_max:
             continue
-        found = pc.min_max(column).as_py()
-        if not (_begins(found["min"], stated.min) and _ends(found["max"], stated.max)):
+        ends = pc.min_max(column).as_py()
+        if not (_begins(ends["min"], stated.min) and _ends(ends["max"], stated.max)):
             return False
     return True
 

@@ -40,8 +40,8 @@ def check_plan(evidence: Evidence) -> list[Check]:
         "measures": lambda: _measures(plan.method, evidence),
         "randomness": lambda: check_randomness(evidence),
     }
-    found = [run_check(subject, decide) for subject, decide in parts.items()]
-    return [check for check in found if check.detail != NOTHING]
+    checks = [run_check(subject, decide) for subject, decide in parts.items()]
+    return [check for check in checks if check.detail != NOTHING]
 
 
 def _schema(described: Schema, certificate: Certificate) -> Decision:

@@ -78,11 +78,11 @@ class _Member:
     def tally(self, names: Sequence[str]) -> dict[int, Counter[Row]]:
         """Count the rows of every joint crowd by their values in some columns, as text."""
         columns = [self.rows[name].cast(pa.string()).to_pylist() for name in names]
-        found: dict[int, Counter[Row]] = defaultdict(Counter)
+        tallies: dict[int, Counter[Row]] = defaultdict(Counter)
         values = zip(*columns, strict=True) if columns else iter([()] * self.rows.num_rows)
         for crowd, row in zip(self.crowds.tolist(), values, strict=True):
-            found[crowd][row] += 1
-        return found
+            tallies[crowd][row] += 1
+        return tallies
 
 
 def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
@@ -95,7 +95,7 @@ def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
     if not numbers.passed:
         return [numbers]
     members.sort(key=lambda member: member.step.release)
-    found = [numbers, run_check("series, roles", lambda: _roles(members))]
+    checks = [numbers, run_check("series, roles", lambda: _roles(members))]
     for before, now in zip([None, *members[:-1]], members, strict=True):
         parts: dict[str, Callable[[], Decision]] = {
             "rows": partial(_rows, now),
@@ -105,10 +105,10 @@ def check_series(folder: Path, after: Sequence[Path]) -> list[Check]:
         if before is not None:
             parts |= {"parents": partial(_parents, before, now), "frozen rows": partial(_frozen, before, now)}
         for part, decide in parts.items():
-            found.append(run_check(f"series, release {now.step.release}, {part}", decide))
-            if not found[-1].passed:
-                return found  # the rest takes it for granted
-    return [*found, _overlap(members[-2], members[-1])]
+            checks.append(run_check(f"series, release {now.step.release}, {part}", decide))
+            if not checks[-1].passed:
+                return checks  # the rest takes it for granted
+    return [*checks, _overlap(members[-2], members[-1])]
 
 
 def _order(members: Sequence[_Member]) -> Decision:

@@ -126,10 +126,8 @@ class _ReleasedColumn:
         if domain is not None and domain.values is not None and self.attribute.kind is Kind.NUMERIC:
             least, most = min(map(float, domain.values)), max(map(float, domain.values))
         self.is_open |= least is None or most is None
-        found = pc.min_max(present).as_py()
-        return len(present) == 0 or (
-            (least is None or found["min"] >= least) and (most is None or found["max"] <= most)
-        )
+        ends = pc.min_max(present).as_py()
+        return len(present) == 0 or ((least is None or ends["min"] >= least) and (most is None or ends["max"] <= most))
 
     @property
     def _lists_values(self) -> bool:

@@ -176,8 +176,8 @@ def sign(folder: str | Path, key: str | Path, *, passphrase: str | Callable[[], 
     if not folder.is_dir():
         raise InputError(f"there is no release folder `{folder.name}`")
     with _completed(), private_copy(folder) as copy:
-        found = _checks(copy, rendered=True, any_size=True, site=tables.site_of_session(None))
-        failed = [f"{check.subject}: {check.detail}" for check in found if not check.passed]
+        checks = _checks(copy, rendered=True, any_size=True, site=tables.site_of_session(None))
+        failed = [f"{check.subject}: {check.detail}" for check in checks if not check.passed]
         if failed:
             raise VerificationError(["the release does not verify; it was not signed", *failed])
         return write_signature(folder, secret, checked=(copy.folder / CERTIFICATE).read_bytes())
@@ -322,9 +322,9 @@ def _open(release: ReleaseFolder, data: Data, opened: dict[str, Table]) -> list[
         )
         checks.append(Check(subject=f"columns{suffix}", passed=same, detail=detail))
         if same:
-            found = table.count()
-            same = found == data.records
-            detail = f"{found:,} as certified" if same else f"{found:,}; the certificate says {data.records:,}"
+            records = table.count()
+            same = records == data.records
+            detail = f"{records:,} as certified" if same else f"{records:,}; the certificate says {data.records:,}"
             checks.append(Check(subject=f"records{suffix}", passed=same, detail=detail))
             opened[data.file] = table
     except ShoalError as error:
@@ -337,44 +337,44 @@ def _open(release: ReleaseFolder, data: Data, opened: dict[str, Table]) -> list[
 def _on_trust(evidence: Evidence) -> list[Check]:
     """Return what a reader must believe, given that all else was checked."""
     plan, certificate = evidence.plan, evidence.certificate
-    found = {"records": "that they were made from the publisher's table by this plan"}
+    subjects = {"records": "that they were made from the publisher's table by this plan"}
     if evidence.steps(Suppressed):
-        found["suppressed records"] = "their number"
+        subjects["suppressed records"] = "their number"
     dropped = (
         any(each.missing is Missing.DROP for each in plan.schema) and plan.method.capabilities.private_promise is None
     )
     if evidence.steps(LeftOut) or dropped:
-        found["records left out"] = "their number"
+        subjects["records left out"] = "their number"
     if evidence.steps(Aggregated):
-        found["levels"] = "at which level columns were before their values became aggregates"
+        subjects["levels"] = "at which level columns were before their values became aggregates"
     if any(step.hides_classes for step in evidence.all_steps):
-        found["classes"] = "how many there are and how large, as far as the release does not show them"
+        subjects["classes"] = "how many there are and how large, as far as the release does not show them"
     if not certificate.randomness.startswith(NO_RANDOMNESS):
         source = "the operating system" if certificate.randomness == CRYPTOGRAPHIC else "a seed"
-        found["random numbers"] = f"that they were drawn as the steps say, and from {source}"
+        subjects["random numbers"] = f"that they were drawn as the steps say, and from {source}"
     if certificate.rehearsal is not None:
-        found["rehearsal"] = "that the release was attacked before it left, and not found hollow"
+        subjects["rehearsal"] = "that the release was attacked before it left, and not found hollow"
     if certificate.measures:
-        found["measures"] = "how much the release loses"
+        subjects["measures"] = "how much the release loses"
     if certificate.budget is not None:
-        found["other releases"] = "that epsilon and delta of all releases of these people are added up"
+        subjects["other releases"] = "that epsilon and delta of all releases of these people are added up"
         if certificate.account is not None:
-            found["other releases"] = "that the account counts everything that was released about these people"
+            subjects["other releases"] = "that the account counts everything that was released about these people"
     if evidence.steps(Counted):
-        found["persons"] = "that the person column says whose record it is"
+        subjects["persons"] = "that the person column says whose record it is"
         if not plan.method.linked:
-            found["persons"] = "how many there are in each class, since the release does not show them"
+            subjects["persons"] = "how many there are in each class, since the release does not show them"
     if copies := _copies(evidence):
-        found["copies"] = (
+        subjects["copies"] = (
             f"whether they are people: every different record is there {copies:,} times, or a multiple of that, and "
             "copies of a record hide nobody"
         )
     known = quoted(plan.schema.quasi_identifiers) or "none"
-    found["roles"] = f"that these are all columns that somebody may know of others: {known}"
+    subjects["roles"] = f"that these are all columns that somebody may know of others: {known}"
     if plan.method.capabilities.private_promise is not None:
-        del found["roles"]
-        found["domains"] = "that they and all parameters were declared without looking at the data"
-    return [Check(subject=name, passed=True, detail=what, shown=False) for name, what in found.items()]
+        del subjects["roles"]
+        subjects["domains"] = "that they and all parameters were declared without looking at the data"
+    return [Check(subject=name, passed=True, detail=what, shown=False) for name, what in subjects.items()]
 
 
 def _copies(evidence: Evidence) -> int:
@@ -440,14 +440,14 @@ def _content(file: Path, record: MaskingRecord) -> list[Check]:
             raise
         return [Check(subject="table", passed=False, detail="; ".join(error.problems))]
     shown = f"{record.records:,} records, {len(record.columns)} columns, as recorded"
-    found = [Check(subject="table", passed=True, detail=shown)]
+    checks = [Check(subject="table", passed=True, detail=shown)]
     if not record.steps:
-        return [*found, Check(subject="steps", passed=False, detail="there are none")]
+        return [*checks, Check(subject="steps", passed=False, detail="there are none")]
     for number, entry in enumerate(record.steps):
         later = record.steps[number + 1 :]
-        found.append(run_check(f"step {number + 1}, {entry.step}", lambda e=entry, s=later: _step(table, e, s)))  # type: ignore[misc]
+        checks.append(run_check(f"step {number + 1}, {entry.step}", lambda e=entry, s=later: _step(table, e, s)))  # type: ignore[misc]
     word = "that they were made from the original ones as the steps say"
-    return [*found, Check(subject="values", passed=True, detail=word, shown=False)]
+    return [*checks, Check(subject="values", passed=True, detail=word, shown=False)]
 
 
 def _step(table: Table, entry: StepEntry, later: tuple[StepEntry, ...]) -> tuple[bool, str]:

@@ -96,13 +96,13 @@ def _describe(app: FastAPI) -> None:
     plain = app.openapi
 
     def described() -> dict[str, Any]:
-        found = plain()
-        found.setdefault("components", {})["securitySchemes"] = {
+        document = plain()
+        document.setdefault("components", {})["securitySchemes"] = {
             "script": {"type": "http", "scheme": "bearer", "description": "the token of `--api-token-file`"},
             "browser": {"type": "apiKey", "in": "cookie", "name": app.state.cookie, "description": "set by the app"},
         }
-        found["security"] = [{"script": []}, {"browser": []}]
-        return found
+        document["security"] = [{"script": []}, {"browser": []}]
+        return document
 
     app.openapi = described  # type: ignore[method-assign]
 

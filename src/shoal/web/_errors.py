@@ -76,8 +76,8 @@ def answer(request: HTTPConnection, status: int, told: dict[str, Any]) -> Respon
     if "text/html" not in request.headers.get("accept", "") or path.startswith("/api"):
         return JSONResponse(told, status_code=status)
     ways = [("/", "All tables")]
-    if (found := _TABLE.fullmatch(path)) and status != 404:
-        ways.insert(0, (f"/tables/{found[1]}", "Change the columns"))
+    if (match := _TABLE.fullmatch(path)) and status != 404:
+        ways.insert(0, (f"/tables/{match[1]}", "Change the columns"))
     title = _TITLES.get(status, "This did not work")
     return page("error", status=status, title=title, ways=ways, problems=told["problems"], hint=told["hint"])
 

@@ -69,9 +69,9 @@ def _rehearsal(found: Rehearsal | None) -> dict[str, Any] | None:
 
 def _before(release: Release) -> Reidentification:
     """Return the risk of the input, which differential privacy keeps out of the release, but not from its owner."""
-    found = release.before or (release.private and release.private.before)
-    assert found  # noqa: S101 - a release has one or the other
-    return found
+    risk = release.before or (release.private and release.private.before)
+    assert risk  # noqa: S101 - a release has one or the other
+    return risk
 
 
 def _loss(release: Release) -> float | None:
@@ -187,9 +187,9 @@ def _sample(table: Table, records: int) -> pa.Table:
 def _classes(tuples: Any, classes: Any, leaves: Any) -> list[int]:
     wanted = {tuple(row) for row in leaves.tolist()}
     keep = np.flatnonzero(np.isin(tuples[:, 0], leaves[:, 0]))
-    found = {
+    counts = {
         row: int(group)
         for row, group in zip(map(tuple, tuples[keep].tolist()), classes[keep].tolist(), strict=True)
         if row in wanted
     }
-    return [found.get(tuple(row), -1) for row in leaves.tolist()]
+    return [counts.get(tuple(row), -1) for row in leaves.tolist()]

@@ -230,14 +230,14 @@ def _compare(home: Path, about: dict[str, Any], wanted: dict[str, Any], progress
         schema.loads(wanted["schema"], home)
     )
     choice = wanted["choice"]
-    found = shoal.compare(
+    comparison = shoal.compare(
         table,
         **choice,
         learn=choice["utility"] == "distinguishable",
         folder=home / _POINTS,
         progress=lambda done, total, label: progress(done, total, _words(done, total, label)),
     )
-    return found.to_json()
+    return comparison.to_json()
 
 
 def _words(done: int, total: int, label: str) -> str:

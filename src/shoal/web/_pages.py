@@ -71,10 +71,10 @@ def home(here: Here) -> HTMLResponse:
 @router.get("/tables/{table}")
 def columns(here: Here, table: str) -> HTMLResponse:
     """Show the columns with their profiles, roles and hierarchies."""
-    found = schema.get(here, table)
+    drafted = schema.get(here, table)
     kinds = {name: rule.kinds for name, rule in RULES.items()}
     shown: dict[str, Any] = {"roles": ROLES, "kinds": kinds, "date_formats": DATE_FORMATS}
-    return _page("columns", step="columns", schema=found, **shown, **_of(here, table))
+    return _page("columns", step="columns", schema=drafted, **shown, **_of(here, table))
 
 
 @router.get("/tables/{table}/records")
@@ -86,12 +86,12 @@ def data(here: Here, table: str) -> HTMLResponse:
 @router.get("/tables/{table}/risk")
 def today(here: Here, table: str) -> HTMLResponse:
     """Show the risk of the table as it is; one that takes a while to measure is measured while the page is there."""
-    about, found = here.store.tables.about(table), tables.kept_risk(here, table)
-    if found is None and about["records"] * len(about["columns"]) > _AT_ONCE:
+    about, risk = here.store.tables.about(table), tables.kept_risk(here, table)
+    if risk is None and about["records"] * len(about["columns"]) > _AT_ONCE:
         return _page("measuring", step="risk", **_of(here, table))
-    found = found or tables.risk(here, table)
-    sizes = figure(class_sizes_chart(_risk(found["reidentification"])))
-    return _page("risk", step="risk", **_of(here, table), risk=found, sizes=sizes)
+    risk = risk or tables.risk(here, table)
+    sizes = figure(class_sizes_chart(_risk(risk["reidentification"])))
+    return _page("risk", step="risk", **_of(here, table), risk=risk, sizes=sizes)
 
 
 @router.get("/tables/{table}/promise")
@@ -105,12 +105,12 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
         from_project = (each for each in runs.every_run(here, table) if each.get("restored"))
         about = here.store.runs.about(run) if run is not None else next(from_project, {})
         chosen = about.get("choice")
-    found, known = schema.get(here, table), plans.catalogue()
+    drafted, known = schema.get(here, table), plans.catalogue()
     return _page(
         "promise",
         step="promise",
         **_of(here, table),
-        schema=found,
+        schema=drafted,
         catalogue=known,
         presets=PRESETS,
         help={each["name"]: each["help"] for each in known["models"]},
@@ -189,15 +189,15 @@ def one_run(here: Here, run: str) -> HTMLResponse:
         return _page("progress", step="runs", run=about, ways=ways, **_of(here, about["table"]))
     if about["kind"] == "comparison":
         return _compared(here, run, about)
-    found = releases.exploration(here, run)
+    exploration = releases.exploration(here, run)
     return _page(
         "release",
         step="runs",
         run=about,
-        found=found,
-        verdict=verdict(found),
-        pictures=_pictures(found),
-        people=_people(found),
+        found=exploration,
+        verdict=verdict(exploration),
+        pictures=_pictures(exploration),
+        people=_people(exploration),
         files=releases.files(here, run),
         formats=handover.FORMATS,
         came_as=handover.came_as(here, about),
@@ -232,19 +232,19 @@ def table_of(here: Here, run: str) -> HTMLResponse:
 @router.get("/runs/{run}/explore")
 def exploring(here: Here, run: str) -> HTMLResponse:
     """Show what else could have been released, and what the release is good for."""
-    about, found = here.run(run), releases.exploration(here, run)
+    about, exploration = here.run(run), releases.exploration(here, run)
     table = _of(here, about["table"])
-    names = [each["name"] for each in found["tables"][0]["columns"]] if explore.comparable(found) else []
-    search = found["search"]
+    names = [each["name"] for each in exploration["tables"][0]["columns"]] if explore.comparable(exploration) else []
+    search = exploration["search"]
     lattice = search["lattice"] if search else None
     return _page(
         "explore",
         step="explore",
         run=about,
-        found=found,
+        found=exploration,
         known=[(n, each["name"]) for n, each in enumerate(table["table"]["columns"]) if each["name"] in names],
         linked=(here.store.runs.path(run) / LINKED).is_file(),
-        movable=explore.has_levels(about) and not found["private"],
+        movable=explore.has_levels(about) and not exploration["private"],
         released=search["levels"] if search else None,
         coarsenable=explore.has_levels(about) and not explore.has_one_level(about) and nodes.has_k(about),
         steps=nodes.STEPS,
@@ -298,15 +298,15 @@ def _frontier(search: dict[str, Any]) -> Chart:
 def _compared(here: Context, run: str, about: dict[str, Any]) -> HTMLResponse:
     from shoal.comparison import RISKS, UTILITIES
 
-    found = compare.compared(here, run)
+    comparison = compare.compared(here, run)
     return _page(
         "comparison",
         step="runs",
         run=about,
-        found=found,
-        picture=figure(found.chart()),
-        risk=RISKS[found.risk],
-        utility=UTILITIES[found.utility],
+        found=comparison,
+        picture=figure(comparison.chart()),
+        risk=RISKS[comparison.risk],
+        utility=UTILITIES[comparison.utility],
         **_of(here, about["table"]),
     )
 

@@ -68,10 +68,10 @@ class Shelf:
 
     def about(self, identity: str) -> dict[str, Any]:
         """Return what was noted about it."""
-        found = read_json(self.path(identity) / ABOUT)
-        if found is None:
+        document = read_json(self.path(identity) / ABOUT)
+        if document is None:
             raise self._missing()
-        return {"id": identity, **found}
+        return {"id": identity, **document}
 
     def note(self, identity: str, about: dict[str, Any]) -> None:
         """Write down what there is to know about it."""
@@ -79,12 +79,12 @@ class Shelf:
 
     def all(self) -> Iterator[dict[str, Any]]:
         """Return all that are complete, the newest first."""
-        found = []
+        documents = []
         for folder in self.folder.iterdir():
             about = None if _ID.fullmatch(folder.name) is None or _has_links(folder) else read_json(folder / ABOUT)
             if about is not None:
-                found.append({"id": folder.name, **about})
-        yield from sorted(found, key=lambda each: str(each.get("created", "")), reverse=True)
+                documents.append({"id": folder.name, **about})
+        yield from sorted(documents, key=lambda each: str(each.get("created", "")), reverse=True)
 
     def remove(self, identity: str) -> None:
         """Delete it with all its files."""
@@ -152,10 +152,10 @@ def read_json(path: Path) -> dict[str, Any] | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, encoding="utf-8") as file:
-            found = json.load(file)
+            document = json.load(file)
     except (OSError, ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

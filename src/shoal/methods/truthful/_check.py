@@ -106,8 +106,8 @@ def check_privacy(
         "filters": _filters,
         "domains": _domains,
     }
-    found = check_parts(promise.name, release, parts)
-    return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in found]
+    checks = check_parts(promise.name, release, parts)
+    return [dataclasses.replace(each, shown=UNSEEN not in each.detail) for each in checks]
 
 
 def _words(release: _Release) -> Decision:
@@ -215,10 +215,10 @@ def _values(release: _Release) -> Decision:
     data, step = release.certificate.data, release.evidence.step(Generalized)
     names = [column.name for column in data.columns]
     levels, heights = (dict(zip(names, each, strict=False)) for each in (step.levels, step.heights))
-    found = release.evidence.count_tuples(data, names)
+    counts = release.evidence.count_tuples(data, names)
     for name, hierarchy in release.hierarchies.items():
         allowed = hierarchy.labels[levels[name]] if name in levels else sum(hierarchy.labels, ())
-        shown = found.hierarchies[found.attributes.index(name)].labels[0]
+        shown = counts.hierarchies[counts.attributes.index(name)].labels[0]
         if not set(shown) <= set(allowed) or heights.get(name, hierarchy.height) != hierarchy.height:
             return False, f"`{name}` holds values that are not of its level"
     return True, f"{len(release.hierarchies):,} of {len(names):,} columns list them, and hold no others"

@@ -207,14 +207,14 @@ def as_frequencies(tuples: Tuples, schema: Schema, sensitive: Sequence[str]) -> 
     """Return released tuples as models look at them: classes by quasi-identifiers, histograms of sensitive values."""
     names = [hierarchy.attribute for hierarchy in tuples.hierarchies]
     quasi = [j for j, name in enumerate(names) if name in schema.quasi_identifiers]
-    found = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
+    columns = [_sensitive(schema[name], tuples, names.index(name)) for name in sensitive]
     return Frequencies(
         hierarchies=tuple(tuples.hierarchies[j] for j in quasi),
         codes=np.asfortranarray(tuples.positions[:, quasi].astype(np.int32)),
         counts=tuples.counts,
-        sensitive=tuple(attribute for attribute, _ in found),
-        sensitive_codes=np.stack([codes for _, codes in found], axis=1)
-        if found
+        sensitive=tuple(attribute for attribute, _ in columns),
+        sensitive_codes=np.stack([codes for _, codes in columns], axis=1)
+        if columns
         else np.zeros((len(tuples), 0), dtype=np.int32),
     )
 

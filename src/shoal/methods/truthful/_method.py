@@ -221,12 +221,12 @@ class Truthful(Method):
 
     def problems(self, schema: Schema, models: Sequence[Model]) -> list[str]:
         named = {"target": [self.target] if self.target else [], "levels": self.levels, "weights": self.weights}
-        found = unreleased(schema, self.title, named) + level_problems(schema, self.title, self.levels)
+        problems = unreleased(schema, self.title, named) + level_problems(schema, self.title, self.levels)
         sensitive = dict.fromkeys(name for model in models for name in model.capabilities.sensitive if name in schema)
-        found += listing_problems(schema, tuple(sensitive))
+        problems += listing_problems(schema, tuple(sensitive))
         if self.scheme == "multi-dimensional":
-            found += tree_problems(schema, released_names(schema), self.levels, self.title)
-        return found + [
+            problems += tree_problems(schema, released_names(schema), self.levels, self.title)
+        return problems + [
             f"`{model.title}` compares with a population, whose counts are not covered by differential privacy; leave "
             f"out one of them"
             for model in models

@@ -204,11 +204,11 @@ class Sampling(Operator):
 
     @staticmethod
     def best(epsilon: Fraction, delta: Fraction, definition: Definition, least: int) -> tuple[dict[str, Any], float]:
-        found = parameters.parameters(epsilon, delta, definition=definition)
-        if least <= found.k:
-            return {"beta": found.beta, "k": found.k}, found.exact_delta
-        attained = parameters.exact_delta(least, found.beta, epsilon, definition=definition)
-        return {"beta": found.beta, "k": least}, attained
+        values = parameters.parameters(epsilon, delta, definition=definition)
+        if least <= values.k:
+            return {"beta": values.beta, "k": values.k}, values.exact_delta
+        attained = parameters.exact_delta(least, values.beta, epsilon, definition=definition)
+        return {"beta": values.beta, "k": least}, attained
 
     @staticmethod
     def own_figures(step: Sampled) -> dict[str, Any]:

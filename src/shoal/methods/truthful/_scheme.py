@@ -132,14 +132,14 @@ class Chooser:
         search: SchemeSearch
         if published:
             search, selections = "published walk", self.steps
-            found = published_walk(score, epsilon, self.source, steps=self.steps, step=step)
+            walk = published_walk(score, epsilon, self.source, steps=self.steps, step=step)
         elif self.nodes > LARGEST_LATTICE:
             search, selections = "split walk", self.steps + 1
-            found = split_walk(score, epsilon, self.source, steps=self.steps, step=step)
+            walk = split_walk(score, epsilon, self.source, steps=self.steps, step=step)
         else:
             search, selections = "draw", 1
-            found = draw_node(score, epsilon, self.source)
-        chosen = dict(zip(self._kept, found, strict=True))
+            walk = draw_node(score, epsilon, self.source)
+        chosen = dict(zip(self._kept, walk, strict=True))
         levels = tuple(chosen.get(j, level) for j, level in enumerate(self.low))
         choice = self._choice(search, score.sensitivity, epsilon, selections=selections)
         return choice, levels, self._of_node(score.lattice, levels)

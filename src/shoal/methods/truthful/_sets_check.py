@@ -155,13 +155,13 @@ def _hidden(release: _TablesRelease) -> Decision:
 
 def _generalised(release: _TablesRelease) -> list[dict[str, slice]]:
     """Return, for every table, the levels that values of each of its columns may have."""
-    found = [
+    slices = [
         {name: slice(level, level + 1) for name, level in zip(*pair, strict=True)}
         for step in release.evidence.steps(TablesTrimmed)
         for pair in zip(step.tables, step.levels, strict=True)
     ]
     joint = release.evidence.steps(JointTrimmed)
-    return found + [
+    return slices + [
         {name: slice(low, None) for name, low in zip(step.columns, step.levels, strict=True)} for step in joint
     ]
 

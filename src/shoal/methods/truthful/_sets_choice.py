@@ -99,12 +99,12 @@ def choose(
             open_still.append(candidate)
             scores.append(score(listed, candidate, expected, noise))
     selection = ExponentialMechanism(epsilon=epsilon, sensitivity=1)
-    found: list[LeveledColumns] = []
-    while len(found) < number:
-        found.append(open_still[selection.select(np.array(scores, dtype=np.float64), source=source)])
-        kept = [place for place, other in enumerate(open_still) if other.columns != found[-1].columns]
+    sets: list[LeveledColumns] = []
+    while len(sets) < number:
+        sets.append(open_still[selection.select(np.array(scores, dtype=np.float64), source=source)])
+        kept = [place for place, other in enumerate(open_still) if other.columns != sets[-1].columns]
         open_still, scores = [open_still[place] for place in kept], [scores[place] for place in kept]
-    return found
+    return sets
 
 
 def score(listed: ListedClasses, candidate: LeveledColumns, expected: Expected, noise: Noise) -> int:

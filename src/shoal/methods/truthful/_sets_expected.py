@@ -119,8 +119,8 @@ class ExpectedTogether:
         keys, owners = np.unique(first * size + second, return_inverse=True)
         sums = np.bincount(owners, self.pool.weights, minlength=len(keys))
         asked = np.where((cells < 0).any(axis=0), -1, cells[0] * size + cells[1])
-        found = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        return np.where(keys[found] == asked, sums[found], 0.0)
+        positions = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        return np.where(keys[positions] == asked, sums[positions], 0.0)
 
 
 def expected_of(

@@ -140,11 +140,11 @@ class ListedClasses:
         return np.array([listed.get(label, -1) for label in hierarchy.labels[level]], dtype=np.int64)
 
     def _places(self, table: LeveledColumns, columns: Sequence[Integers]) -> Integers:
-        found: Integers = np.zeros(len(columns[0]), dtype=np.int64)
+        places: Integers = np.zeros(len(columns[0]), dtype=np.int64)
         for (name, level), own in zip(self.levels(table).items(), columns, strict=True):
             size = len(self.hierarchies[name].labels[level])
-            found = np.where((found < 0) | (own < 0), -1, found * size + own)
-        return found
+            places = np.where((places < 0) | (own < 0), -1, places * size + own)
+        return places
 
 
 # -- the file
@@ -188,11 +188,11 @@ def read_hidden(written: str, widths: Mapping[str, int]) -> Mapping[str, HiddenC
             quoted_strings_can_be_null=False,
         ),
     )
-    found: dict[str, dict[tuple[str | None, ...], int]] = {file: {} for file in widths}
+    hidden: dict[str, dict[tuple[str | None, ...], int]] = {file: {} for file in widths}
     if rows.column_names[:2] != ["table", "count"] or rows["count"].null_count:
         raise ValueError("a count is missing")
     for file, count, *labels in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        found[file][tuple(labels[: widths[file]])] = count
-    if written_hidden(found) != written:
+        hidden[file][tuple(labels[: widths[file]])] = count
+    if written_hidden(hidden) != written:
         raise ValueError("not as such a file is written")
-    return found
+    return hidden

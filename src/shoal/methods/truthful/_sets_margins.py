@@ -84,9 +84,9 @@ def _hierarchy(schema: Schema, attribute: Attribute, seen: Mapping[int, set[str 
     values = _values(attribute, {label for label in seen.get(0, ()) if label is not None})
     if listed is not None and not pa.types.is_string(listed.type):
         values = pa.concat_arrays([values, listed.cast(values.type)]).unique()
-    found = build(attribute, values, folder=schema.folder, missing=missing)
-    if all(labels - {None} <= {*found.labels[level]} for level, labels in seen.items()):
-        return found
+    hierarchy = build(attribute, values, folder=schema.folder, missing=missing)
+    if all(labels - {None} <= {*hierarchy.labels[level]} for level, labels in seen.items()):
+        return hierarchy
     # some interval or period has no value yet
     inside = [_between(attribute)]
     if attribute.kind is Kind.NUMERIC:

@@ -297,7 +297,7 @@ class TruthfulTables(Method):
         """Return the steps that make all tables, once pairs are chosen among so many candidates."""
         declared = self.declared(schema)
         lows = [tuple(self.levels.get(name, 0) for name in table) for table in declared]
-        found: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
+        steps: list[Event] = [TablesTrimmed.by(declared, lows, split.declared)]
         rounds = split.by_round([*zip(self.chosen or (), split.chosen, strict=True)]) if split.pairs else ()
         for number, own in enumerate(rounds, start=1):
             choice = PairsChosen(
@@ -308,7 +308,7 @@ class TruthfulTables(Method):
                 epsilon_each=split.choice,
                 rho=len(own) * split.choice**2 / 8,
             )
-            found += [choice, TablesTrimmed.by(choice.pairs, choice.levels, [noise for _, noise in own])]
+            steps += [choice, TablesTrimmed.by(choice.pairs, choice.levels, [noise for _, noise in own])]
         if split.all_columns is not None:
             columns = self.joint(schema)
             joint = JointTrimmed(
@@ -319,8 +319,8 @@ class TruthfulTables(Method):
                 variance=split.all_columns.variance,
                 rho=split.rho_of_joint,
             )
-            found.append(joint)
-        return [*found, *hidden, split.composed()]
+            steps.append(joint)
+        return [*steps, *hidden, split.composed()]
 
     def files(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         tables = [*self.declared(schema), *(tuple(pair) for pair in self.chosen or ())]
@@ -341,9 +341,9 @@ class TruthfulTables(Method):
             for model in models
         ]
         tables = () if isinstance(self.tables, str) else [name for table in self.tables for name in table]
-        found = unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
-        found += level_problems(schema, self.title, self.levels)
-        return others + found + tree_problems(schema, self.joint(schema), self.levels, self.title)
+        problems = unreleased(schema, self.title, {"tables": dict.fromkeys(tables), "levels": self.levels})
+        problems += level_problems(schema, self.title, self.levels)
+        return others + problems + tree_problems(schema, self.joint(schema), self.levels, self.title)
 
     def unfit(self, privacy: Requirement, models: Sequence[Model]) -> list[str]:
         del models

@@ -183,14 +183,14 @@ class _Drawing:
             if self._step is not None:
                 self._step()
         steps = np.array(levels, dtype=np.int64).reshape(-1, len(self._shape))
-        found = np.array(codes, dtype=np.int64).reshape(-1, len(self._shape))
+        cells = np.array(codes, dtype=np.int64).reshape(-1, len(self._shape))
         if self._small:
             more_steps, more_codes = self._from_base_measure(owners, len(levels))
-            steps, found = np.concatenate([steps, more_steps]), np.concatenate([found, more_codes])
+            steps, cells = np.concatenate([steps, more_steps]), np.concatenate([cells, more_codes])
         places = np.argsort(self._box.order)  # attributes in the table's order
         return Cells(
             levels=steps[:, places].astype(np.int32) + np.array(self._box.low, dtype=np.int32),
-            codes=found[:, places].astype(np.int32),
+            codes=cells[:, places].astype(np.int32),
             owners=owners,
         )
 
@@ -303,15 +303,15 @@ class _Drawing:
 
 def _below(bounds: Integers, source: RandomSource) -> Integers:
     """Draw uniform integers in [0, bound), exactly: words beyond the last multiple of a bound are drawn again."""
-    found = np.zeros(len(bounds), dtype=np.int64)
+    counts = np.zeros(len(bounds), dtype=np.int64)
     open_still = np.arange(len(bounds))
     while len(open_still):
         words, own = source.uint64(len(open_still)), bounds[open_still].astype(np.uint64)
-        found[open_still] = (words % own).astype(np.int64)
+        counts[open_still] = (words % own).astype(np.int64)
         # 2^64 mod bound, in 64 bits
         rest = (np.uint64(2**64 - 1) % own + np.uint64(1)) % own
         open_still = open_still[words > np.uint64(2**64 - 1) - rest]
-    return found
+    return counts
 
 
 def _lifts(axis: BoxAttribute) -> Keys:

@@ -95,10 +95,10 @@ def _at_most(m: int, epsilon: Fraction, delta: Fraction) -> bool:
     """Decide P[M = 0] <= delta; undecided at the highest precision counts as larger."""
     for bits in precisions():
         with working_precision(bits):
-            found, bound = _delta(m, epsilon), ball(delta)
-            if found <= bound:
+            actual, bound = _delta(m, epsilon), ball(delta)
+            if actual <= bound:
                 return True
-            if found > bound:
+            if actual > bound:
                 return False
     return False
 

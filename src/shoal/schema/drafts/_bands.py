@@ -50,13 +50,13 @@ def read_band(text: str) -> Band | None:
     (Band(low=39.0, high=49.0, opening='(', closing=']'), 65.0, None)
     """
     text = text.strip().lower()
-    if found := _BETWEEN.fullmatch(text):
-        low, high = _value(found[2]), _value(found[3])
-        return Band(low, high, found[1] or "[", found[4] or "]") if low <= high else None
-    if found := _FROM.fullmatch(text):
-        return Band(_value(found[1] or found[2]), math.inf)
-    if found := _TO.fullmatch(text):
-        return Band(-math.inf, _value(found[1] or found[2]), closing=")" if text.startswith(("<", "under")) else "]")
+    if match := _BETWEEN.fullmatch(text):
+        low, high = _value(match[2]), _value(match[3])
+        return Band(low, high, match[1] or "[", match[4] or "]") if low <= high else None
+    if match := _FROM.fullmatch(text):
+        return Band(_value(match[1] or match[2]), math.inf)
+    if match := _TO.fullmatch(text):
+        return Band(-math.inf, _value(match[1] or match[2]), closing=")" if text.startswith(("<", "under")) else "]")
     return None
 
 
@@ -72,19 +72,19 @@ def bands(texts: Iterable[str]) -> tuple[str, ...]:
     >>> bands(["65+", "18-24", "25-64"]), bands(["J45", "I21", "K35"])
     (('18-24', '25-64', '65+'), ())
     """
-    found: list[tuple[Band, str]] = []
+    pairs: list[tuple[Band, str]] = []
     real = 0
     for text in texts:
         band = read_band(text)
         real += band is not None
         if band is None and re.fullmatch(r"\d+(\.\d+)?", text.strip()):
             band = Band(float(text), float(text))
-        if band is None or len(found) == _MOST:
+        if band is None or len(pairs) == _MOST:
             return ()
-        found.append((band, text))
-    found.sort()
-    apart = all(one.high <= other.low for (one, _), (other, _) in itertools.pairwise(found))
-    return tuple(text for _, text in found) if real >= _FEWEST and apart and 2 * real > len(found) else ()
+        pairs.append((band, text))
+    pairs.sort()
+    apart = all(one.high <= other.low for (one, _), (other, _) in itertools.pairwise(pairs))
+    return tuple(text for _, text in pairs) if real >= _FEWEST and apart and 2 * real > len(pairs) else ()
 
 
 def joined(texts: Sequence[str]) -> Groups | None:

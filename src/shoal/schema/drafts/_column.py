@@ -41,12 +41,12 @@ def guess_column(profile: ColumnProfile, grouping: Guess[Role] | None = None) ->
 
 def _reading(profile: ColumnProfile, kind: Kind) -> Reading:
     """Return how values are written, as far as that goes with the kind."""
-    found = profile.reading
+    reading = profile.reading
     return Reading(
-        missing_values=found.missing_values,
-        date_format=found.date_format if kind is Kind.DATE else None,
-        decimal=found.decimal if kind is Kind.NUMERIC else None,
-        thousands=found.thousands if kind is Kind.NUMERIC else None,
-        unit=found.unit if kind is Kind.NUMERIC else None,
+        missing_values=reading.missing_values,
+        date_format=reading.date_format if kind is Kind.DATE else None,
+        decimal=reading.decimal if kind is Kind.NUMERIC else None,
+        thousands=reading.thousands if kind is Kind.NUMERIC else None,
+        unit=reading.unit if kind is Kind.NUMERIC else None,
         unreadable=0.01 if profile.unreadable and kind in (Kind.NUMERIC, Kind.DATE) else 0.0,
     )

@@ -23,9 +23,9 @@ def given_away(
     everything away and shows nothing. Cost: O(known * records * (log records + secret)) of a sample.
     """
     separation = {profile.name: profile.separation for profile in profiles}
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for name in known[:_COLUMNS]:
-        open_ = [other for other in secret[:_COLUMNS] if other not in found and other != name]
+        open_ = [other for other in secret[:_COLUMNS] if other not in sources and other != name]
         if not open_:
             break
         records = sampler((name,))
@@ -36,8 +36,8 @@ def given_away(
             codes = records[other]
             expected = len(first) * separation[other]
             if expected >= _EXPECTED and int((codes[first] != codes[second]).sum()) <= _ERRORS * expected:
-                found[other] = name
-    return found
+                sources[other] = name
+    return sources
 
 
 def _sharing(codes: ColumnCodes) -> tuple[ColumnCodes, ColumnCodes]:

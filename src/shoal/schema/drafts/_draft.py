@@ -187,16 +187,16 @@ class Draft:
 
     def _named(self, wanted: Sequence[str], problems: Problems, *, whole: bool = True) -> list[str]:
         """Return the columns that have all words of one of these in their names; only those called so, if ``whole``."""
-        found: list[str] = []
+        names: list[str] = []
         for word in wanted:
             named = [name for name in self.schema.names if name == word] if whole else []
             named = named or [
                 name for name in self.schema.names if name == word or (words(word) and words(word) <= words(name))
             ]
-            found += named
+            names += named
             if not named:
                 problems.add(f"no column has the word `{word}` in its name")
-        return found
+        return names
 
     def _kept(self, name: str, *, weight: float) -> Draft:
         """Return the draft with a column that somebody needs."""
@@ -383,19 +383,19 @@ def _as_keys(person: PossiblePerson | None) -> dict[str, Guess[Role]]:
         return {}
     agreed = str(person).partition(", and ")[2]
     why = f"may say whose record it is: {agreed}" if agreed else "its name suggests a key, and its values repeat"
-    found = {person.columns[0]: Guess(Role.IDENTIFIER, why)}
-    return found | {name: Guess(Role.IDENTIFIER, f"says the same as `{person.columns[0]}`") for name in person.copies}
+    roles = {person.columns[0]: Guess(Role.IDENTIFIER, why)}
+    return roles | {name: Guess(Role.IDENTIFIER, f"says the same as `{person.columns[0]}`") for name in person.copies}
 
 
 def _one_weight(guesses: Sequence[Guess[Attribute]]) -> list[Guess[Attribute]]:
     """Keep the first sampling weight; a person decides which of several counts, as of those of replicates."""
     why = f"{Role.DECIDE}: its name suggests a survey weight, and a record has only one; drop the others."
-    found = list(guesses)
+    settled = list(guesses)
     weights = [place for place, each in enumerate(guesses) if each.value.role is Role.WEIGHT]
     weights.sort(key=lambda place: household_weight(guesses[place].value.name))  # those of persons first
     for place in weights[1:]:
-        found[place] = Guess(dataclasses.replace(found[place].value, role=Role.DECIDE), why)
-    return found
+        settled[place] = Guess(dataclasses.replace(settled[place].value, role=Role.DECIDE), why)
+    return settled
 
 
 def _shared(schema: Schema) -> Schema:
@@ -427,12 +427,12 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
         and 1 < profile.distinct < profile.records - profile.missing
         and profile.separation >= _SEPARATING
     ]
-    found: dict[str, Guess[Role]] = {}
+    roles: dict[str, Guess[Role]] = {}
     for role, named in ((Role.PERSON, _of_a_person), (Role.HOUSEHOLD, lambda each: household_key(each.name))):
         ranked = sorted(filter(named, keys), key=lambda each: -each.distinct)
         for place, profile in enumerate(ranked):
             if place:
-                found[profile.name] = Guess(
+                roles[profile.name] = Guess(
                     Role.IDENTIFIER, "its name suggests a key for people, but another column fits better"
                 )
                 continue
@@ -440,8 +440,8 @@ def _groups(profiles: Sequence[ColumnProfile]) -> dict[str, Guess[Role]]:
             why = f"its name suggests the key of a {role}, and its values repeat: {told}"
             if profile.missing > _KEYLESS * profile.records:
                 todo = 'fill it in, drop it, or leave these out (`missing = "drop"`)'
-                found[profile.name] = Guess(Role.DECIDE, f"{why}, but {profile.missing:,} records have none: {todo}")
+                roles[profile.name] = Guess(Role.DECIDE, f"{why}, but {profile.missing:,} records have none: {todo}")
                 continue
             left_out = f"; the {profile.missing:,} without one are left out" if profile.missing else ""
-            found[profile.name] = Guess(role, f"{why}{left_out}")
-    return found
+            roles[profile.name] = Guess(role, f"{why}{left_out}")
+    return roles

@@ -41,32 +41,36 @@ class DraftEvidence:
 
         Columns that are left out are not looked at, but for what others may know: a table may have hundreds of them.
         """
-        found = list(guesses)
+        settled = list(guesses)
         if self.sampler is not None:
-            found = self._without_copies(found, self.sampler)
-        staying = [each.value.name for each in found if not each.value.role.left_out]
+            settled = self._without_copies(settled, self.sampler)
+        staying = [each.value.name for each in settled if not each.value.role.left_out]
         if self.relations is not None and len(staying) > 1:
-            found = join_families(found, self.relations(staying), self._guess_again)
-        found = [_round(profile, each, self.finest_step) for profile, each in zip(self.profiles, found, strict=True)]
-        return [_weighted(new, old) for new, old in zip(found, guesses, strict=True)]
+            settled = join_families(settled, self.relations(staying), self._guess_again)
+        settled = [
+            _round(profile, each, self.finest_step) for profile, each in zip(self.profiles, settled, strict=True)
+        ]
+        return [_weighted(new, old) for new, old in zip(settled, guesses, strict=True)]
 
     def _guess_again(self, place: int, role: Guess[Role]) -> Guess[Attribute]:
         return guess_column(self.profiles[place], role)
 
     def _without_copies(self, guesses: Sequence[Guess[Attribute]], sampler: Sampler) -> list[Guess[Attribute]]:
         """Make secrets that follow from what others may know quasi-identifiers, too."""
-        found = list(guesses)
-        known = [each.value.name for each in found if each.value.role.known_elsewhere]
-        known += [profile.name for profile, each in zip(self.profiles, found, strict=True) if _is_known(profile, each)]
+        settled = list(guesses)
+        known = [each.value.name for each in settled if each.value.role.known_elsewhere]
+        known += [
+            profile.name for profile, each in zip(self.profiles, settled, strict=True) if _is_known(profile, each)
+        ]
         while known:
-            secret = [each.value.name for each in found if each.value.role is Role.SENSITIVE]
+            secret = [each.value.name for each in settled if each.value.role is Role.SENSITIVE]
             given = given_away(self.profiles, known, secret, sampler)
             for place, profile in enumerate(self.profiles):
                 if profile.name in given:
                     why = f"whoever knows `{given[profile.name]}` knows it: records that share that column agree in it"
-                    found[place] = self._guess_again(place, Guess(Role.QUASI_IDENTIFIER, why))
+                    settled[place] = self._guess_again(place, Guess(Role.QUASI_IDENTIFIER, why))
             known = list(given)
-        return found
+        return settled
 
 
 def _weighted(new: Guess[Attribute], old: Guess[Attribute]) -> Guess[Attribute]:

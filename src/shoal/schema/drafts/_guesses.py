@@ -61,9 +61,9 @@ def guess_role(profile: ColumnProfile, kind: Kind, topic: Topic | None) -> Guess
     constant = profile.distinct == 1 and not profile.missing and profile.records >= ENOUGH
     if constant and not telling and _naming(profile) is None:
         return Guess(Role.INSENSITIVE, "all its values are the same")
-    found = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
-    if found is not None:
-        return found
+    guess = _naming(profile) or (_by_topic(profile, kind, topic, apart) if topic else None)
+    if guess is not None:
+        return guess
     return (
         _free_text(profile) or _key(profile) or _written_freely(profile, topic) or _unknown(profile, kind, topic, apart)
     )
@@ -95,10 +95,10 @@ def _by_topic(profile: ColumnProfile, kind: Kind, topic: Topic, apart: str) -> G
     if topic.role is Role.SENSITIVE:
         return _secret(profile, kind, named)
     if topic.role is Role.QUASI_IDENTIFIER:
-        if (found := _free_text(profile) or _written_freely(profile, topic)) is not None:
-            return found
-        if "id" in words(profile.name) and profile.distinct >= _MANY and (found := _key(profile)) is not None:
-            return found
+        if (guess := _free_text(profile) or _written_freely(profile, topic)) is not None:
+            return guess
+        if "id" in words(profile.name) and profile.distinct >= _MANY and (guess := _key(profile)) is not None:
+            return guess
         return Guess(topic.role, f"{named}, which others may know; {apart}")
     if topic.role is Role.WEIGHT:
         return _weight(profile, named)
@@ -109,10 +109,10 @@ def _secret(profile: ColumnProfile, kind: Kind, named: str) -> Guess[Role]:
     """A secret that is exact enough to find people by it is not released without a word."""
     if kind is Kind.DATE:
         return Guess(Role.QUASI_IDENTIFIER, f"{named}, but others may know when something happened; {_alone(profile)}")
-    if (found := _free_text(profile)) is not None:
-        return Guess(Role.DROP, f"{named}; {found.reason}")
-    if kind is Kind.CATEGORICAL and means_key(profile.name) and (found := _key(profile)) is not None:
-        return found
+    if (guess := _free_text(profile)) is not None:
+        return Guess(Role.DROP, f"{named}; {guess.reason}")
+    if kind is Kind.CATEGORICAL and means_key(profile.name) and (guess := _key(profile)) is not None:
+        return guess
     if kind is Kind.CATEGORICAL and profile.alone >= TELLING and profile.records >= ENOUGH:
         return Guess(Role.DECIDE, f"{named}, but it singles people out: {_alone(profile)}")
     if profile.alone >= TELLING:

@@ -131,8 +131,8 @@ def topic(name: str, *, text: bool = True, many: bool = True, languages: frozens
     >>> topic("Geschlecht").means
     "a person's sex"
     """
-    found, parts = words(name), _parts(name)
-    singular = found | {word[:-1] for word in found if word.endswith("s") and len(word) > 3}
+    tokens, parts = words(name), _parts(name)
+    singular = tokens | {word[:-1] for word in tokens if word.endswith("s") and len(word) > 3}
     # `e-mail` and `zip code` are also known as one word, and `icd10` with its number
     spelt = frozenset((*parts, "".join(parts)))
 
@@ -140,9 +140,9 @@ def topic(name: str, *, text: bool = True, many: bool = True, languages: frozens
         topics = [each for each in _table(of) if (text or not each.text) and (many or not each.many)]
         if naming:
             topics = [topic for topic in topics if topic.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
-        return next((topic for spelling in (found, singular) for topic in topics if topic.has(spelling, spelt)), None)
+        return next((topic for spelling in (tokens, singular) for topic in topics if topic.has(spelling, spelt)), None)
 
-    if many and "name" in found and found & _NAME_PARTS:
+    if many and "name" in tokens and tokens & _NAME_PARTS:
         return next(each for each in _table(None) if each.key == "person-name")
     known = None if len(parts) > _QUESTION else first(languages, naming=False)
     if known is None and len(parts) <= _QUESTION:
@@ -199,9 +199,9 @@ def languages_of(names: Iterable[str]) -> frozenset[str] | None:
 
 def means_key(name: str) -> bool:
     """Return whether a name means a key, which identifies persons where it is nearly unique."""
-    found = words(name)
+    tokens = words(name)
     endings = ("nummer", "nr", *_NUMBERED)
-    return bool(found & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(endings) for word in found)
+    return bool(tokens & _KEYS) or any(_COMPOUND.fullmatch(word) or word.endswith(endings) for word in tokens)
 
 
 def means_thing(name: str) -> bool:
@@ -211,11 +211,11 @@ def means_thing(name: str) -> bool:
 
 def person_key(name: str) -> bool:
     """Return whether a key stands for a person, not for a ward or a shop: `id`, `patient_nbr`, `customer id`."""
-    found = words(name)
+    tokens = words(name)
     people = _PEOPLE | next(each.company for each in _table() if each.alone)
-    of_people = bool(found & (_KEYS | _CODED)) and bool(found & people) and "of" not in found
-    of_people = of_people or any(_COMPOUND.fullmatch(word) for word in found)
-    return bool(found) and (found <= _PLAIN_KEYS or of_people) and not household_key(name)
+    of_people = bool(tokens & (_KEYS | _CODED)) and bool(tokens & people) and "of" not in tokens
+    of_people = of_people or any(_COMPOUND.fullmatch(word) for word in tokens)
+    return bool(tokens) and (tokens <= _PLAIN_KEYS or of_people) and not household_key(name)
 
 
 def names_people(name: str) -> bool:
@@ -225,9 +225,9 @@ def names_people(name: str) -> bool:
 
 def household_key(name: str) -> bool:
     """Return whether a name means the key of a household: `hid`, `household_id`."""
-    found = words(name)
-    return bool(found & _HOUSEHOLD_KEYS) or (
-        bool(found & _HOUSEHOLDS) and bool(found & _KEYS - {"number", "no", "num"})
+    tokens = words(name)
+    return bool(tokens & _HOUSEHOLD_KEYS) or (
+        bool(tokens & _HOUSEHOLDS) and bool(tokens & _KEYS - {"number", "no", "num"})
     )
 
 

@@ -87,16 +87,16 @@ def possible_person(profiles: Sequence[ColumnProfile], sampler: Sampler) -> Poss
         for profile in profiles
         if (known := about(profile)) is not None and known.key in _STABLE and profile.separation >= _TELLING
     ]
-    found = [each for each in map(_Judge(profiles, stable, sampler), _candidates(profiles)) if each is not None]
-    if found:
-        best = max(found, key=lambda each: (len(each.agreeing), each.distinct))
-        return _with_copies(best, [each for each in found if each is not best], sampler)
+    people = [each for each in map(_Judge(profiles, stable, sampler), _candidates(profiles)) if each is not None]
+    if people:
+        best = max(people, key=lambda each: (len(each.agreeing), each.distinct))
+        return _with_copies(best, [each for each in people if each is not best], sampler)
     return _by_name(profiles) or _together(profiles, stable, sampler)
 
 
 def _candidates(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns that may be keys: whole numbers or texts that repeat, those called keys first."""
-    found = []
+    candidates = []
     for profile in profiles:
         known = about(profile)
         # first names and surnames are shared, and tell sex and origin
@@ -113,9 +113,9 @@ def _candidates(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         if kinds and not means_key(profile.name):
             continue
         if key_like and fitting and profile.distinct >= _KEYS and sharing >= max(_EXPECTED, _SHARED * profile.records):
-            found.append(profile)
-    found.sort(key=lambda each: (not means_key(each.name), -each.distinct))
-    return found[:_CANDIDATES]
+            candidates.append(profile)
+    candidates.sort(key=lambda each: (not means_key(each.name), -each.distinct))
+    return candidates[:_CANDIDATES]
 
 
 @dataclass(frozen=True)

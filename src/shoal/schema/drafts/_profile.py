@@ -195,11 +195,11 @@ def habits(texts: Mapping[str, int], *, decimal: str | None = None, date_format:
     verb = "stands" if len(missing) == 1 else "stand"
     spoken = f"{quoted(map(str.strip, missing))} {verb} for a missing value" if missing else ""
     if date_format is not None and rest and all(_is_day(text, date_format) for text in rest):
-        found = Guess(Reading(date_format=date_format), f"its dates are written {date_format}, as specified")
+        guess = Guess(Reading(date_format=date_format), f"its dates are written {date_format}, as specified")
     else:
-        found = _written(rest, texts, decimal)
-    reading = replace(found.value, missing_values=(*missing, *found.value.missing_values))
-    return Guess(reading, "; ".join(filter(None, (spoken, found.reason))))
+        guess = _written(rest, texts, decimal)
+    reading = replace(guess.value, missing_values=(*missing, *guess.value.missing_values))
+    return Guess(reading, "; ".join(filter(None, (spoken, guess.reason))))
 
 
 def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None) -> Guess[Reading]:
@@ -221,8 +221,8 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
         return Guess(Reading(date_format=days.value), days.reason)
     if (unit := _unit(rest)) is not None:
         bare = [text.replace(unit, "").strip() for text in rest]
-        found = _written(bare, dict(zip(bare, (texts.get(text, 0) for text in rest), strict=True)), decimal)
-        with_unit = Reading(decimal=found.value.decimal, thousands=found.value.thousands, unit=unit)
+        guess = _written(bare, dict(zip(bare, (texts.get(text, 0) for text in rest), strict=True)), decimal)
+        with_unit = Reading(decimal=guess.value.decimal, thousands=guess.value.thousands, unit=unit)
         return Guess(with_unit, f"its numbers have the unit `{unit}`")
     for (mark, between), pattern in sorted(_WRITTEN.items(), key=lambda each: each[0][0] != decimal):
         if all(pattern.fullmatch(text) for text in rest):
@@ -237,8 +237,8 @@ def _written(rest: Sequence[str], texts: Mapping[str, int], decimal: str | None)
 
 def _unit(texts: Sequence[str]) -> str | None:
     """Return the sign or the word that stands before or after the number in every text."""
-    found = {match and (match[1] or match[2]) for match in map(_WITH_UNIT.fullmatch, texts)}
-    unit = found.pop() if len(found) == 1 else None
+    units = {match and (match[1] or match[2]) for match in map(_WITH_UNIT.fullmatch, texts)}
+    unit = units.pop() if len(units) == 1 else None
     return unit if unit and len(texts) >= _ENOUGH else None
 
 
@@ -263,11 +263,11 @@ def _date_format(texts: Sequence[str]) -> Guess[str | None] | None:
 
 def _is_day(text: str, date_format: str) -> bool:
     pattern, groups = date_pattern(date_format) or ("", {})
-    found = re.match(pattern, text)
-    if found is None:
+    match = re.match(pattern, text)
+    if match is None:
         return False
     try:
-        day = dt.date(*(int(found[groups[part]]) for part in ("yyyy", "mm", "dd")))
+        day = dt.date(*(int(match[groups[part]]) for part in ("yyyy", "mm", "dd")))
     except ValueError:
         return False
     return day.year in _YEARS
@@ -275,14 +275,14 @@ def _is_day(text: str, date_format: str) -> bool:
 
 def _end_codes(numbers: Mapping[float, int]) -> tuple[str, ...]:
     """Return numbers such as 999 that stand apart at an end of the range and are there more than once."""
-    found: list[str] = []
+    codes: list[str] = []
     for code in _CODES:
         if numbers.get(code, 0) < 2:
             continue
-        others = sorted(number for number in numbers if str(int(code)) not in found and number != code)
+        others = sorted(number for number in numbers if str(int(code)) not in codes and number != code)
         if len(others) < _ENOUGH:
             continue
         gap = code - others[-1] if code > 0 else others[0] - code
         if gap >= max(2, _APART * (others[-1] - others[0])) or (code < 0 <= others[0] and gap >= 1):
-            found.append(str(code))
-    return tuple(found)
+            codes.append(str(code))
+    return tuple(codes)

@@ -23,13 +23,15 @@ def about(profile: ColumnProfile) -> Topic | None:
     """Return what a column is about, or None where nothing is known of it."""
     text, many = profile.type == "text" and not profile.numeric, profile.distinct != 2
     for name in (profile.name, profile.title):
-        found = topic(name, text=text, many=many, languages=profile.languages) if name else None
-        if found is not None and means(name, _WEIGHTS) and found.key in ("body", "survey-weight"):
-            return _weight(profile, found)
+        meaning = topic(name, text=text, many=many, languages=profile.languages) if name else None
+        if meaning is not None and means(name, _WEIGHTS) and meaning.key in ("body", "survey-weight"):
+            return _weight(profile, meaning)
         # a label says much of a column in passing: `Telephone use`
-        passing = name == profile.title and found is not None and found.role is Role.IDENTIFIER and is_shared(profile)
-        if found is not None and not passing and not contradicts(profile, found):
-            return found
+        passing = (
+            name == profile.title and meaning is not None and meaning.role is Role.IDENTIFIER and is_shared(profile)
+        )
+        if meaning is not None and not passing and not contradicts(profile, meaning):
+            return meaning
     return None
 
 

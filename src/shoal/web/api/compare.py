@@ -81,10 +81,10 @@ def plan(here: Here, run: str, number: Number) -> Response:
 
 def point_plan(here: Context, run: str, number: int) -> shoal.Plan:
     """Return the plan of a point of a comparison."""
-    found = compared(here, run)
-    if not any(point.number == number and point.plan for point in found.points):
+    comparison = compared(here, run)
+    if not any(point.number == number and point.plan for point in comparison.points):
         raise NotFound("the comparison has no such point, or it has no plan")
-    return found.plan(number)
+    return comparison.plan(number)
 
 
 def compared(here: Context, run: str) -> shoal.comparison.Comparison:
@@ -99,12 +99,12 @@ def compared(here: Context, run: str) -> shoal.comparison.Comparison:
 
 def _sorted(comparison: ComparisonChoice) -> dict[str, Any]:
     """Return the choice as plain values, every number once."""
-    found = comparison.model_dump(exclude={"reason"})
+    document = comparison.model_dump(exclude={"reason"})
     for name in ("k", "epsilon"):
-        found[name] = sorted(set(found[name]))
+        document[name] = sorted(set(document[name]))
     for name in ("l", "t"):
-        found[name] = {column: sorted(set(values)) for column, values in found[name].items() if values}
-    return found | {"methods": list(dict.fromkeys(comparison.methods))}
+        document[name] = {column: sorted(set(values)) for column, values in document[name].items() if values}
+    return document | {"methods": list(dict.fromkeys(comparison.methods))}
 
 
 def _list(values: list[float]) -> str:

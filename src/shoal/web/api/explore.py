@@ -150,8 +150,8 @@ def predictions(here: Here, run: str, number: Number) -> list[dict[str, Any]]:
         with _tables(here, run) as (plan, original, _):
             train, test = utility.hold_out(original)
             made = _again(plan, exploration(here, run)).run(train)
-            found = utility.prediction(train, made.table, test, target, models=("tree", "linear"), limit=_LEARN)
-            return {"models": [dataclasses.asdict(each) for each in found]}
+            prediction = utility.prediction(train, made.table, test, target, models=("tree", "linear"), limit=_LEARN)
+            return {"models": [dataclasses.asdict(each) for each in prediction]}
 
     try:
         return list(_kept(here, run, f"prediction-{number}", measured)["models"])
@@ -179,11 +179,11 @@ def _kept(here: Context, run: str, name: str, measure: Callable[[], dict[str, An
     """Return what was measured before, or measure it; a release does not change."""
     path = here.store.runs.path(run) / f"{name}.json"
     with here.measured_once(path):
-        found = read_json(path)
-        if found is None:
-            found = measure()
-            write_json(path, found)
-    return found
+        document = read_json(path)
+        if document is None:
+            document = measure()
+            write_json(path, document)
+    return document
 
 
 @contextmanager
@@ -191,13 +191,13 @@ def _tables(here: Context, run: str) -> Iterator[tuple[Plan, Table, Table]]:
     """Give the plan of a run, the table that it was made of, and the released one."""
     import shoal
 
-    found, folder = exploration(here, run), here.store.runs.path(run)
-    if not comparable(found):
+    solutions, folder = exploration(here, run), here.store.runs.path(run)
+    if not comparable(solutions):
         raise NotFound("this release has several tables, none of which can be compared with the original")
     table = here.store.runs.about(run)["table"]
     plan = shoal.Plan.loads((folder / PLAN).read_text(encoding="utf-8"), folder=here.store.tables.path(table))
     with here.table(table) as original:
-        released = shoal.read(folder / RELEASE / found["tables"][0]["file"])
+        released = shoal.read(folder / RELEASE / solutions["tables"][0]["file"])
         yield plan, original.with_schema(plan.schema), released
 
 

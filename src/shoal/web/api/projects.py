@@ -117,7 +117,7 @@ def _restored(files: dict[str, bytes], folder: Path) -> list[tuple[dict[str, Any
     import shoal
 
     numbers = sorted((int(name.split("/")[1]) for name in files if name.endswith(PLAN)), reverse=True)
-    found = []
+    restored = []
     for number in numbers[-_RUNS:]:
         try:
             text = files[f"runs/{number}/{PLAN}"].decode("utf-8")
@@ -129,8 +129,8 @@ def _restored(files: dict[str, bytes], folder: Path) -> list[tuple[dict[str, Any
         words = {key: str(known.get(key) or "")[:200] for key in ("name", "title")}
         statements = [model.statement() for model in plan.models]
         about = {"kind": "release", "choice": choice_of(plan), "method": plan.method.name, "statements": statements}
-        found.append((about | words | {"title": words["title"] or plan.method.name}, text))
-    return found
+        restored.append((about | words | {"title": words["title"] or plan.method.name}, text))
+    return restored
 
 
 def unpacked(body: bytes) -> dict[str, bytes]:

@@ -42,10 +42,10 @@ _NAME = re.compile(r"(?:[A-Za-z0-9_-]{1,60}/)?[A-Za-z0-9_-]{1,60}\.(?:parquet|cs
 @router.get("/runs/{run}/exploration")
 def exploration(here: Here, run: str) -> dict[str, Any]:
     """Return what there is to see of a release: promises, search, distributions, records before and after."""
-    found = read_json(here.store.runs.path(run) / EXPLORATION)
-    if found is None:
+    document = read_json(here.store.runs.path(run) / EXPLORATION)
+    if document is None:
         raise NotFound("this run has no release", hint="it is not finished, or it failed")
-    return found
+    return document
 
 
 @router.get("/runs/{run}/files", response_model=list[FileAnswer])
@@ -69,11 +69,11 @@ def file(here: Here, run: str, name: str) -> FileResponse:
 @router.get("/runs/{run}/release.zip", response_class=StreamingResponse)
 def archive(here: Here, run: str) -> StreamingResponse:
     """Download the whole release."""
-    found = _files(here.store.runs.path(run))
-    if not found:
+    files = _files(here.store.runs.path(run))
+    if not files:
         raise NotFound("this run has no release", hint="it is not finished, or it failed")
     headers = {"content-disposition": 'attachment; filename="release.zip"'}
-    return StreamingResponse(zipped(found, here.store.scratch), media_type="application/zip", headers=headers)
+    return StreamingResponse(zipped(files, here.store.scratch), media_type="application/zip", headers=headers)
 
 
 @router.get("/runs/{run}/schema.zip", response_class=Response)

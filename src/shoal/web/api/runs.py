@@ -84,11 +84,11 @@ async def events(here: Here, run: str) -> StreamingResponse:
     async def changes() -> AsyncIterator[str]:
         last = None
         while folder.is_dir():
-            found = status(folder)
-            if found != last:
-                yield f"data: {json.dumps(found)}\n\n"
-                last = found
-            if found["state"] in ENDED:
+            state = status(folder)
+            if state != last:
+                yield f"data: {json.dumps(state)}\n\n"
+                last = state
+            if state["state"] in ENDED:
                 return
             await asyncio.sleep(_PACE)
 

@@ -237,23 +237,23 @@ def document(schema: Schema) -> list[dict[str, Any]]:
 
 def _checked(here: Context, table: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return a column as a schema file has it; a hierarchy file must be one that was uploaded for this table."""
-    found = {key: value for key, value in column.items() if key != "name" and value is not None}
-    if found.get("kind") == "date":
+    values = {key: value for key, value in column.items() if key != "name" and value is not None}
+    if values.get("kind") == "date":
         for bound in ("minimum", "maximum"):
-            if isinstance(found.get(bound), str):
+            if isinstance(values.get(bound), str):
                 try:
-                    found[bound] = dt.date.fromisoformat(found[bound])
+                    values[bound] = dt.date.fromisoformat(values[bound])
                 except ValueError:
                     raise SchemaError(f"`{bound}` of a date column must be a day such as 2024-12-31") from None
-    rule = found.get("hierarchy")
-    _bound(found)
+    rule = values.get("hierarchy")
+    _bound(values)
     if isinstance(rule, dict):
         _bound_rule(rule)
         paths = [rule[key] for key in ("file", "taxonomy") if isinstance(rule.get(key), str)]
         uploaded = _uploaded(here, table)
         if any(path not in uploaded for path in paths):
             raise HierarchyError("a hierarchy file must be uploaded first", hint="choose the file in the column's form")
-    return found
+    return values
 
 
 def _bound(value: Any) -> int:

@@ -279,9 +279,10 @@ def _bins(counts: Any) -> list[dict[str, float]] | None:
     edges = round_edges(numbers, counts["records"].to_numpy(), _BARS)
     if edges is None:
         return None
-    found, _ = np.histogram(numbers, bins=edges, weights=counts["records"].to_numpy())
+    heights, _ = np.histogram(numbers, bins=edges, weights=counts["records"].to_numpy())
     return [
-        {"from": float(edges[i]), "to": float(edges[i + 1]), "records": int(records)} for i, records in enumerate(found)
+        {"from": float(edges[i]), "to": float(edges[i + 1]), "records": int(records)}
+        for i, records in enumerate(heights)
     ]
 
 
@@ -292,15 +293,15 @@ def risk(here: Here, table: str) -> dict[str, Any]:
 
     file = here.store.tables.path(table) / _RISK
     with here.measured_once(file):
-        found = kept_risk(here, table)
-        if found is None:
+        figures = kept_risk(here, table)
+        if figures is None:
             version = here.version(table)
             with here.table(table) as opened:
                 described = opened.with_schema(here.schema(table))
-                found = dataclasses.asdict(shoal.assess(described))
-                found["special"] = _special(described, found["reidentification"]["records"])
-            write_json(file, {"schema": version, "risk": found})
-    return found
+                figures = dataclasses.asdict(shoal.assess(described))
+                figures["special"] = _special(described, figures["reidentification"]["records"])
+            write_json(file, {"schema": version, "risk": figures})
+    return figures
 
 
 @router.get("/tables/{table}/risk/records.csv")
@@ -317,9 +318,9 @@ def record_risks(here: Here, table: str) -> Response:
                 f"the table has more than {_SCORED:,} records, too many to score here",
                 hint="shoal assess FILE --records risks.csv does it on the command line",
             )
-        found = shoal.risk.record_risks(described, largest=_largest(described))
+        risks = shoal.risk.record_risks(described, largest=_largest(described))
     sink = io.BytesIO()
-    csv.write_csv(found, sink)
+    csv.write_csv(risks, sink)
     headers = {"Content-Disposition": 'attachment; filename="record-risks.csv"', "Cache-Control": "no-store"}
     return Response(sink.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -331,8 +332,8 @@ def _special(table: Table, records: int) -> dict[str, Any] | None:
     if not 0 < records <= _SCORED or table.schema is None or not table.schema.quasi_identifiers:
         return None
     largest = _largest(table)
-    found = dataclasses.asdict(shoal.risk.special_uniques(table, largest=largest))
-    return found | {"by_size": found["by_size"][:largest]}
+    uniques = dataclasses.asdict(shoal.risk.special_uniques(table, largest=largest))
+    return uniques | {"by_size": uniques["by_size"][:largest]}
 
 
 def _largest(table: Table) -> int | None:

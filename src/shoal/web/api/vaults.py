@@ -262,26 +262,26 @@ def create_account(here: Here, table: str, budget: Amounts) -> dict[str, Any]:
 @accounts.get("/accounts/{account}", response_model=AccountAnswer)
 def one_account(here: Here, account: str) -> dict[str, Any]:
     """Return the budget, what was spent and what is left, and on what; the ledger is checked from its first entry."""
-    about, found = here.store.accounts.about(account), opened(here, account)
-    standing = found.standing
+    about, summary = here.store.accounts.about(account), opened(here, account)
+    standing = summary.standing
     return about | {
-        "folder": str(found.folder.absolute()),
-        "unit": str(found.unit),
+        "folder": str(summary.folder.absolute()),
+        "unit": str(summary.unit),
         "budget": str(standing.budget),
         "spent": str(standing.spent),
         "left": str(standing.left),
-        "history": _told(found.history()),
+        "history": _told(summary.history()),
     }
 
 
 def accounts_of(here: Context, table: str) -> list[dict[str, Any]]:
     """Return all accounts, those first that were opened for this table or for the same file: these are its ``own``."""
     content = here.content(table)
-    found = [
+    accounts = [
         one_account(here, each["id"]) | {"own": each.get("table") == table or each.get("content") == content}
         for each in here.store.accounts.all()
     ]
-    return sorted(found, key=lambda each: not each["own"])
+    return sorted(accounts, key=lambda each: not each["own"])
 
 
 def accounts_with_tables(here: Context) -> list[dict[str, Any]]:
