@@ -1,4 +1,4 @@
-"""What to promise and how to get there, as a value that can be saved, shown and run again.
+"""The plan: columns, promises, method and measures as one value that can be saved, shown and run again.
 
 A plan file is TOML::
 

@@ -1,4 +1,4 @@
-"""How the commands speak: styled on a terminal, plain in a pipe, JSON on request."""
+"""Output of the commands: styled on a terminal, plain in a pipe, JSON on request."""
 
 from __future__ import annotations
 

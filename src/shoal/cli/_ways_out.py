@@ -1,4 +1,4 @@
-"""What the command line says of a rehearsal, and the commands that lead on where a release is hollow."""
+"""The command line's words about a rehearsal, and the commands that lead on where a release is hollow."""
 
 from __future__ import annotations
 

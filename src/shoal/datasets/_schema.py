@@ -1,4 +1,4 @@
-"""What the tables of a data set are: their columns, their keys, and which table the rows of another belong to."""
+"""The schema of a data set: its tables, their columns and keys, and the parent of each."""
 
 from __future__ import annotations
 

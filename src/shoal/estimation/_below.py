@@ -1,4 +1,4 @@
-"""Which values lie below a released label, and how to draw one of them.
+"""The values below a released label, and the drawing of one of them.
 
 Every label of a column stands for a set of *cells* that no label divides: values of a hierarchy, or the ranges between
 the ends of intervals. How the records of a label spread over its cells is estimated from all labels of the column

@@ -1,4 +1,4 @@
-"""What analysts ask of many truthful tables: counts, proportions, cross tables, and a pool for other tools."""
+"""Estimates from many truthful tables: counts, proportions, cross tables, and a pool for other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every change of one attribute's level is worth at a node of the lattice, in one call."""
+"""The value of changing one attribute's level at a node of the lattice, for all changes in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every mechanism states about itself, the grid that noise lives on, and groups of records."""
+"""The interface of mechanisms, the grid that noise lies on, and groups of records."""
 
 from __future__ import annotations
 

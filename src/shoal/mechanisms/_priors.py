@@ -1,4 +1,4 @@
-"""What an analyst believes about an answer before asking, and which values count as near the true one."""
+"""Priors of analysts about an answer, and the values that count as near the true one."""
 
 from __future__ import annotations
 

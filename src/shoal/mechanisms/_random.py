@@ -1,4 +1,4 @@
-"""Where random bits come from: the operating system's generator, or a seed in tests."""
+"""Sources of random bits: the operating system's generator, or a seed in tests."""
 
 from __future__ import annotations
 

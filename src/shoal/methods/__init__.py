@@ -1,4 +1,4 @@
-"""How to get there: all methods, by the names that plan files and the command line use.
+"""All methods, by the names that plan files and the command line use.
 
 A method is a class of one of the families below, imported here in one line.
 """

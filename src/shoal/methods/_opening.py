@@ -1,4 +1,4 @@
-"""What every method begins with: keys, sizes and units are checked, first steps are told, domains are named."""
+"""The opening of every method: checks of keys, sizes and units, the first steps, and the domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How likely a value that changed places inside its class is still that of the record, counted exactly."""
+"""The chance that a value exchanged inside its class is still the record's own, counted exactly."""
 
 from __future__ import annotations
 

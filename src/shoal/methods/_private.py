@@ -1,4 +1,4 @@
-"""What differential privacy asks of a schema, and a person's records that it uses."""
+"""Requirements of differential privacy on a schema, and the records of a person that it uses."""
 
 from __future__ import annotations
 

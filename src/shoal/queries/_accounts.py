@@ -1,4 +1,4 @@
-"""Who may spend how much, and who spent what: the state that a ledger's entries add up to."""
+"""Budgets and spending of analysts: the state that a ledger's entries add up to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every value of every attribute was charged, and so what one person can have lost at most."""
+"""Charges per value of every attribute, and so the most that one person can have lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about one person: answers that refine what the analyst believes."""
+"""Look-ups of one person: answers that refine what the analyst believes."""
 
 from __future__ import annotations
 

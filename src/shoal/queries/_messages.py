@@ -1,4 +1,4 @@
-"""What goes over the wire: queries in, answers and errors out."""
+"""Messages of the vault's protocol: queries in, answers and errors out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all queries share, and what comes back.
+"""The interface of queries, and their answers.
 
 Cost, region and noise are fixed by the query and the schema, before any record is read.
 """

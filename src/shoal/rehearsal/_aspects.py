@@ -1,4 +1,4 @@
-"""What released values show besides themselves: which are missing, the parts of a text, the last digits of a number."""
+"""Aspects of released values: which are missing, the parts of a text, the last digits of a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an intruder has learnt: log likelihood ratios of a released value for somebody's quasi-identifiers."""
+"""Signals of an intruder: log likelihood ratios of a released value, given somebody's quasi-identifiers."""
 
 from __future__ import annotations
 

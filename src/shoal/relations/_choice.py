@@ -1,4 +1,4 @@
-"""Which relations are shown: those that say most, without those that follow from them."""
+"""The choice of relations to show: the most telling ones, without those that follow from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When records are evidence for a relation: enough of them follow it, and far more than chance explains."""
+"""The evidence for a relation: how many records follow it, beside what chance explains."""
 
 from __future__ import annotations
 

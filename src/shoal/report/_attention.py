@@ -1,4 +1,4 @@
-"""What the holder of the data should see before a release leaves: what a promise of crowds does not cover."""
+"""Warnings for the holder of the data: what a promise of crowds does not cover."""
 
 from __future__ import annotations
 

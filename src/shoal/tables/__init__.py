@@ -1,4 +1,4 @@
-"""Where data lives and how it is encoded: the only code that talks to an engine."""
+"""Tables on an engine and their encoding: the only code that talks to an engine."""
 
 from lazy_loader import attach_stub
 

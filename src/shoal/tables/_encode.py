@@ -1,4 +1,4 @@
-"""From records to distinct tuples of codes with counts: the one look that search needs."""
+"""Encoding of records as distinct tuples of codes with counts, all that searches look at."""
 
 from __future__ import annotations
 

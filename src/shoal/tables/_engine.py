@@ -1,4 +1,4 @@
-"""What Shoal asks of an engine, and how what it raises becomes an error of ours."""
+"""The interface of engines, and the translation of their errors into ours."""
 
 from __future__ import annotations
 

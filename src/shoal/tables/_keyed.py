@@ -1,4 +1,4 @@
-"""What a secret key decides, as engine expressions: pseudonyms and samples."""
+"""Pseudonyms and samples decided by a secret key, as engine expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the columns of a table look like, for drafting a schema."""
+"""Profiles of the columns of a table, for drafting a schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What questions ask of a table: filters as Ibis expressions, and records on an engine that conditions select.
+"""Filters as Ibis expressions, and the records on an engine that satisfy conditions.
 
 An expression is read, never run. What it may hold is what a filter can say: comparisons of a column with a value,
 ``between``, ``isin``, ``isnull`` and ``notnull``, joined by ``&``, ``|`` and ``~``. Of the records, only figures come

@@ -1,4 +1,4 @@
-"""Where the files of a release are written and looked at: on this machine, or by the executors of a cluster.
+"""Sites where files of a release are written and read: this machine, or the executors of a cluster.
 
 A table on a cluster is released as a folder of parts. The executors sort the records, and each writes, flushes and
 fingerprints the part that it holds; nothing but the names and fingerprints of parts comes to the driver, which gives

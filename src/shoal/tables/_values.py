@@ -1,4 +1,4 @@
-"""How often values occur and how numbers are spread: few records are counted here, many on their engine."""
+"""Counts of values and moments of numbers: of few records in memory, of many on their engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every request can use: what is kept, what runs, which tables are open."""
+"""The state that all requests share: the store, the workers and the open tables."""
 
 from __future__ import annotations
 

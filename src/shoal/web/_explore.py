@@ -1,4 +1,4 @@
-"""What there is to see of a release: the promise, the search, distributions and single records, as plain JSON."""
+"""Views of a release as plain JSON: the promise, the search, distributions and single records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may talk to the app: this browser, from pages of this app, and nobody else.
+"""Access to the app: requests of this browser from pages of this app, and no others.
 
 A page of another site that the user visits must not reach the app (requests forged across sites, names rebound to the
 loopback address), and other users of the machine must not either. So every request needs our host name and the cookie

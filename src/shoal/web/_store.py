@@ -1,4 +1,4 @@
-"""What the app keeps on disk: tables, runs and verifications, each in a folder of its own.
+"""The app's files: tables, runs and verifications, each in a folder of its own.
 
 Names of folders and files are made here. Nothing that a client sends becomes part of a path, but for ids and names that
 were checked against what exists.

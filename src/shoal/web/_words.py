@@ -1,4 +1,4 @@
-"""What the pages say: numbers as text, hierarchies in words, what models and roles mean; and how pages are rendered."""
+"""Words of the pages: numbers as text, hierarchies, models and roles; and the rendering of pages."""
 
 from __future__ import annotations
 

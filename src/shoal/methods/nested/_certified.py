@@ -1,4 +1,4 @@
-"""What a certificate says of the tables of a release, and the trees that they show."""
+"""The tables of a release of a data set as its certificate lists them, and the trees of their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked for of a data set: its schema, the promises, and how they are to be kept."""
+"""The plan for a data set: its schema, the promises, and the method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to the rows of a data set before they are anonymised: days, bounded bags, shifted dates."""
+"""Preparation of a data set: dates as days since the first, bounded bags, shifted dates."""
 
 from __future__ import annotations
 

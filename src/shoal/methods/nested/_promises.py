@@ -1,4 +1,4 @@
-"""What is promised to people with items in several tables."""
+"""Promises to people with items in several tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a data set and a plan to the tables that leave, the steps and the promises."""
+"""The release of a data set: its tables, steps and promises, made from a plan."""
 
 from __future__ import annotations
 

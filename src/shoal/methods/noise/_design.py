@@ -1,4 +1,4 @@
-"""What is decided about noise before anything is drawn, a function of the plan and the number of records; its steps."""
+"""The design of noise before any draw, a function of the plan and the number of records; its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far one record can move means of clusters, the noise that hides it, and how the budget is shared out."""
+"""Sensitivities of the means of clusters, the noise that hides one record, and the shares of the budget."""
 
 from __future__ import annotations
 

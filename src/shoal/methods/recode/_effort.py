@@ -1,4 +1,4 @@
-"""How much work a search may do, counted in cells that it looks at.
+"""Limits of a search's work, counted in cells that it looks at.
 
 A clock would make the result depend on how busy the machine is. Cells are the same on every machine: the same table
 under the same plan is searched as far, and gives the same release.

@@ -1,4 +1,4 @@
-"""What local recodings share: drafts of what every tuple releases, what guides them, and the choice of the best."""
+"""The frame of local recodings: drafts of what each tuple releases, prices that guide them, and the choice."""
 
 from __future__ import annotations
 

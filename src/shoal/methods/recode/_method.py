@@ -1,4 +1,4 @@
-"""What every recoding method offers: a search for a recoding, and a release made by it."""
+"""The interface of recoding methods: a search for a recoding, and a release made by it."""
 
 from __future__ import annotations
 

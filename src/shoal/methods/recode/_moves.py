@@ -1,4 +1,4 @@
-"""What changing single attributes of a node is worth: bounds for all nodes of a box, and a local search."""
+"""Gains of changing single attributes of a node: bounds for all nodes of a box, and a local search."""
 
 from __future__ import annotations
 

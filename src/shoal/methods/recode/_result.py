@@ -1,4 +1,4 @@
-"""What a recoding method hands back: the recoding, how good it is, and why it was chosen."""
+"""The result of a recoding search: the recoding, its value, and why it was chosen."""
 
 from __future__ import annotations
 

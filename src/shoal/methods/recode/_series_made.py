@@ -1,4 +1,4 @@
-"""What a release of a series is put together from, and what its series keeps of it."""
+"""The parts of a release in a series, and what the series keeps of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to the classes of a scheme: trimming, or sampling and suppression as published."""
+"""The operators on the classes of a scheme: trimming, or sampling and suppression as published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a table and a budget to a scheme: the tuples that the operator then samples."""
+"""The private choice of a scheme for a table and a budget: the tuples that the operator then samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many tables choose privately: pairs of columns whose table tells most that single columns do not, and a scheme.
+"""Private choices of many tables: pairs of columns whose table tells most beyond single columns, and a scheme.
 
 Pairs are chosen in rounds, and their tables are released before the next round. For a pair of columns at a pair of
 levels let n be the number of records of a cell, e the number that all tables released so far let expect: in the first

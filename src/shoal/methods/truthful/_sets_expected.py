@@ -1,4 +1,4 @@
-"""How many records the tables released so far let expect in the cells of another one: computed from these alone."""
+"""Expected counts in the cells of a table, computed from the tables released so far alone."""
 
 from __future__ import annotations
 

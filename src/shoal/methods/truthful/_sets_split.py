@@ -1,4 +1,4 @@
-"""How a set of tables divides epsilon and delta, a public rule, and the steps of a release that say so."""
+"""The division of epsilon and delta over a set of tables, by a public rule, and the steps that state it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class of c records is worth before anything is drawn: integers that rise with c by steps known exactly.
+"""Expected worth of a class of c records before any draw: integers that rise with c by steps known exactly.
 
 Scores of schemes are sums of such worths over classes. Two things about a table of worths matter for privacy: it never
 falls, and its largest step. Both are read off the finished table of integers, so it does not matter how its entries

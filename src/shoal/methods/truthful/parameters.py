@@ -1,4 +1,4 @@
-"""From (epsilon, delta) to the sampling rate beta and the threshold k, and back.
+"""Sampling rate beta and threshold k for given (epsilon, delta), and back.
 
 The truthful operator samples every record with probability beta, generalises by a scheme that does not depend on
 the sample, and suppresses every tuple that appears fewer than k times. `parameters` gives the (beta, k) that make

@@ -1,4 +1,4 @@
-"""From (epsilon, delta) to the number of records that trimming takes off, and back.
+"""The number of records that trimming takes off for given (epsilon, delta), and back.
 
 The trimming operator shows X = c - M copies of a class of c records if that is at least ``least``, and nothing
 otherwise. M = m + L is a whole number, at least 0: L is discrete Laplace, P[L = j] proportional to e^(-epsilon |j|),

@@ -1,4 +1,4 @@
-"""What values look like, whatever their column is called: one detector per look.
+"""Detectors of the form of values (dates, codes, names, ...), whatever the column is called.
 
 A detector is given distinct texts of a column; what leaves this module is the share of them that have its look, never a
 text.

@@ -1,4 +1,4 @@
-"""What the records say of columns together: secrets that follow from others, and numbers that single people out."""
+"""Evidence from several columns: secrets that follow from others, and numbers that single people out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the name of a column means: topics and their words in the larger European languages, read from a table."""
+"""Topics of column names, from a table of words by language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column looks like, from which guesses are made: its statistics, and how it writes its values."""
+"""The statistics of a column and the notation of its values, from which guesses are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a column is about: its name, or what its file says of it, unless its values say that it cannot be."""
+"""The topic of a column, from its name or label, unless its values contradict it."""
 
 from __future__ import annotations
 

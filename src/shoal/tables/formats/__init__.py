@@ -1,4 +1,4 @@
-"""Where tables come from and go to: one file per format, and its line here."""
+"""The list of formats that tables are read from and written to, one file per format."""
 
 from shoal.tables.formats._arrow_files import Feather as Feather
 from shoal.tables.formats._arrow_files import JsonLines as JsonLines

@@ -1,4 +1,4 @@
-"""What a format is: the sources it reads, how it opens them, what it writes, and what it cannot hold."""
+"""The interface of formats: the sources they take, how they open and write them, and what they cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a table in a file: titles above it, a second row of names, notes below it."""
+"""Detection of titles above a table, a second row of names, and notes below it."""
 
 from __future__ import annotations
 

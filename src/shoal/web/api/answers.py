@@ -1,4 +1,4 @@
-"""What the API answers, as types: the description at ``/api`` and clients are made from these."""
+"""Types of the API's answers, from which the description at ``/api`` and clients are made."""
 
 from __future__ import annotations
 
