@@ -18,7 +18,7 @@ from shoal.datasets._schema import NAME, DatasetSchema, TableSchema
 from shoal.datasets._toml import load
 from shoal.errors import DataError, Problems, SchemaError, counted, quoted
 from shoal.kernels import Integers
-from shoal.schema import Attribute, Kind, Role, Schema
+from shoal.schema import Attribute, Kind, Missing, Role, Schema
 from shoal.schema.rules import text
 from shoal.tables import Table, list_foreign_keys, list_tables
 
@@ -258,7 +258,27 @@ def _typed(raw: Table, table: TableSchema, lists: list[str]) -> tuple[pa.Table, 
     described = replace(table.columns, attributes=(*columns, *keys))
     records = tables.in_order(raw.select(*described.names).with_schema(described))
     found = {name: text(records[name].combine_chunks()) for name in table.keys}
-    return records.select(list(table.columns.names)), found, tuple(raw.notes)
+    return _without_nan(records.select(list(table.columns.names)), table), found, tuple(raw.notes)
+
+
+def _without_nan(rows: pa.Table, table: TableSchema) -> pa.Table:
+    """Return rows with NaN as missing; refuse infinite numbers."""
+    problems = Problems()
+    for position, name in enumerate(rows.column_names):
+        column = rows[name]
+        if not pa.types.is_floating(column.type):
+            continue
+        infinite = pc.sum(pc.is_inf(column)).as_py() or 0
+        if infinite:
+            problems.add(f"table `{table.name}`: column `{name}` holds infinite numbers in {counted(infinite, 'row')}")
+        nan = pc.sum(pc.is_nan(column)).as_py() or 0
+        if nan and table.columns[name].missing is Missing.REFUSE:
+            problems.add(f"table `{table.name}`: column `{name}` is missing in {counted(nan, 'row')}")
+        if nan:
+            present = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+            rows = rows.set_column(position, name, present)
+    problems.raise_as(DataError, hint="make them missing, or replace them")
+    return rows
 
 
 def _check_key(table: TableSchema, keys: pa.Array, problems: Problems) -> None:

@@ -239,6 +239,15 @@ def test_numbers_that_are_none_verify(tmp_path: Path) -> None:
     written(release, tmp_path)
 
 
+def test_infinite_numbers_are_refused_by_column() -> None:
+    described = datasets.loads(GIVING_AWAY.rstrip().removesuffix('kind = "numeric"'))
+    source = dict(_giving_away())
+    values = np.where(np.arange(800) < 2, np.inf, 1.0)
+    source["stays"] = source["stays"].set_column(3, "fee", pa.array(values))
+    with pytest.raises(ShoalError, match="table `stays`: column `fee` holds infinite numbers in 2 rows"):
+        shoal.anonymize_dataset(source, k=2, known_items=1, schema=described)
+
+
 def test_a_table_without_rows_is_named() -> None:
     source = dict(frames(20))
     source["drugs"] = source["drugs"].slice(0, 0)
