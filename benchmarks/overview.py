@@ -139,7 +139,7 @@ def anonymized(method: str, *, closeness: bool = False, **options: Any) -> Calla
 
         sensitive = (folder / "sensitive").read_text()
         promises = [shoal.KAnonymity(5), *([shoal.TCloseness(sensitive, 0.4)] if closeness else [])]
-        shoal.anonymize(people(folder), *promises, method=getattr(shoal, method)(**options))
+        shoal.anonymize(people(folder), *promises, method=getattr(shoal.methods, method)(**options))
 
     return run
 

@@ -13,7 +13,7 @@ from shoal.errors import ParameterError
 from shoal.exact import Number
 from shoal.guarantees import Requirement
 from shoal.methods import Method, Progress, promises
-from shoal.methods.shorthand import asked_in_short
+from shoal.methods.shorthand import asked_in_short, every_short_name
 from shoal.plan import Plan, schema_under
 from shoal.release import Payer, Release
 from shoal.schema import Draft, Schema
@@ -114,7 +114,7 @@ def _short(
     for name, given in (("l", l), ("t", t)):
         if not isinstance(given, Mapping):
             raise ParameterError(f"`{name}` takes columns with numbers.", hint=f'{name}={{"diagnosis": 3}}')
-    short = {"k": k, "l": l, "t": t, "epsilon": epsilon}
+    short = every_short_name({"k": k, "l": l, "t": t, "epsilon": epsilon})
     asked = asked_in_short(short, more={"delta": delta})
     return tuple(promises.from_parameters(name, parameters) for name, parameters in asked)
 

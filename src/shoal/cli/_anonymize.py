@@ -640,11 +640,11 @@ def _models(
     """Return the promises of options that ask in short and of ``--promise``; ``privacy`` are further parameters."""
     from shoal.exact import describe_parameters
     from shoal.methods.promises import from_parameters
-    from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, in_short
+    from shoal.methods.shorthand import SHORT, are_private, asked_in_short, by_column, every_short_name, in_short
 
     problems, models = Problems(), []
     given: dict[str, object] = {}
-    for name, value in short.items():
+    for name, value in every_short_name(short).items():
         if not by_column(name):
             given[name] = _value(value) if isinstance(value, str) else value
             continue

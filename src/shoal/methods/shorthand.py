@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from shoal import methods, models
 from shoal.exact import describe_parameters
 from shoal.guarantees import BudgetRequirement, Requirement
 from shoal.methods.promises import KINDS
 
-__all__ = ["SHORT", "Asked", "are_private", "asked_in_short", "by_column", "in_short", "short_of"]
+__all__ = ["SHORT", "Asked", "are_private", "asked_in_short", "by_column", "every_short_name", "in_short", "short_of"]
+
+Value = TypeVar("Value")
 
 #: A promise by its name, and its parameters.
 Asked = tuple[str, Mapping[str, object]]
@@ -47,6 +50,13 @@ def by_column(name: str) -> bool:
 def are_private(name: str) -> bool:
     """Return whether a short name stands for differential privacy."""
     return issubclass(SHORT[name][0], BudgetRequirement)
+
+
+def every_short_name(given: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return values by short name as they are; raise where one was forgotten on the way, or there is no such name."""
+    if given.keys() != SHORT.keys():
+        raise KeyError(f"short names of promises that differ: {sorted(given.keys() ^ SHORT.keys())}")
+    return given
 
 
 def asked_in_short(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import shoal
-from shoal import methods
+from shoal import methods, models
+from shoal.cli._anonymize import _models as asked_on_the_command_line
 from shoal.cli._anonymize import anonymize
 from shoal.comparison import Grid
 from shoal.exact import describe_parameters
@@ -28,6 +30,15 @@ FACES = (
 def test_every_short_name_is_an_argument_of_every_face() -> None:
     for face in (anonymize, shoal.anonymize, Grid):
         assert {*SHORT} <= {*inspect.signature(face).parameters}
+
+
+def test_a_short_name_that_a_face_forgets_is_an_error_and_not_a_promise_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SHORT, "beta", (models.BetaLikeness,))
+    people = pa.table({"age": [31, 45, 62, 78]})
+    with pytest.raises(KeyError, match="beta"):
+        shoal.anonymize(people, k=2)
+    with pytest.raises(KeyError, match="beta"):
+        asked_on_the_command_line({"k": 2, "l": None, "t": None, "epsilon": None}, {}, [], None)
 
 
 @pytest.mark.parametrize("face", FACES)
