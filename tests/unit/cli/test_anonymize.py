@@ -16,6 +16,7 @@ from shoal.cli._anonymize import BESIDE_A_PLAN, _method, _models, anonymize
 from shoal.cli._main import app
 from shoal.errors import OutputError, ParameterError, ShoalError
 from shoal.folder import PLAN, REPORT, SUMMARY
+from shoal.methods.shorthand import SHORT
 
 
 @pytest.mark.parametrize("method", ["generalize", "specialize", "iterate", "mondrian", "subtree"])
@@ -32,15 +33,19 @@ def test_spaces_around_the_sign_of_an_option_mean_nothing() -> None:
     assert found.steps == 7
 
 
+#: no promise is asked for in short
+NOTHING = dict.fromkeys(SHORT)
+
+
 @pytest.mark.parametrize(("said", "name"), [("'main diagnosis'", "main diagnosis"), ("patient's", "patient's")])
 def test_promises_can_be_about_columns_with_spaces_in_their_names(said: str, name: str) -> None:
     asked = [f"entropy-l-diversity attribute={said} l=3"]
-    assert _models({}, {}, asked, None) == (shoal.models.EntropyLDiversity(name, 3),)
+    assert _models(NOTHING, {}, asked, None) == (shoal.models.EntropyLDiversity(name, 3),)
 
 
 def test_a_promise_that_is_none_gets_a_hint() -> None:
     with pytest.raises(ParameterError, match="There is no model `l-diversity`") as raised:
-        _models({}, {}, ["l-diversity attribute=x l=2"], None)
+        _models(NOTHING, {}, ["l-diversity attribute=x l=2"], None)
     assert "`entropy-l-diversity`" in str(raised.value.hint)
 
 
