@@ -61,7 +61,7 @@ def test_shown_promises_are_those_of_the_plan_whatever_the_columns_are_called(na
     assert words[2] == "./-people.csv", "a file is no option"
     options = ("--l", "--t", "--promise", "--option")
     given = {option: [words[i + 1] for i, word in enumerate(words) if word == option] for option in options}
-    read = _models({"k": 2, "l": given["--l"], "t": given["--t"]}, {}, given["--promise"], "anatomy")
+    read = _models({"k": 2, "l": given["--l"], "t": given["--t"], "epsilon": None}, {}, given["--promise"], "anatomy")
     assert set(read) == set(models)
     assert _method("anatomy", read, given["--option"], None) == plan.method
 
