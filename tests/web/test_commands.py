@@ -8,6 +8,7 @@ import pytest
 
 import shoal
 from shoal.cli._anonymize import _method, _models
+from shoal.methods.shorthand import SHORT
 from shoal.schema import Attribute, Domain, Kind, Role, Schema
 from shoal.web._commands import compared, python, shell
 
@@ -39,7 +40,7 @@ def test_shown_options_are_those_of_the_plan(model, method) -> None:
     assert _method(given["--method"], (model,), options, None) == method
     if isinstance(model, shoal.methods.noise.EpsilonBudget):
         short = {"epsilon": given["--epsilon"]}
-        assert _models(short, {"delta": None}, [], given["--method"]) == (model,)
+        assert _models(dict.fromkeys(SHORT) | short, {"delta": None}, [], given["--method"]) == (model,)
 
 
 @pytest.mark.parametrize(
