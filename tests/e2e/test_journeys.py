@@ -117,6 +117,58 @@ def test_the_hospital_table_becomes_a_release(page: Any, app: App, hospital: Pat
     page.get_by_text(re.compile(r"NOT verified: \d of")).wait_for()
 
 
+def test_columns_are_drafted_again_for_a_purpose(page: Any, app: App) -> None:
+    open_example(page, app)
+    page.get_by_text("What are the data for?").click()
+    form = page.locator("#purpose")
+    for column in ("age", "sex", "diagnosis"):
+        form.get_by_label(column, exact=True).check()
+    form.get_by_label("Who gets the data").select_option("public")
+    form.get_by_role("button", name="Draft again").click()
+    expect(form.get_by_role("alert")).to_contain_text("This replaces what a person has decided for patient_id, name")
+    form.get_by_role("button", name="Keep it").click()
+    expect(page.locator('tr[data-name="zip"]')).to_have_attribute("data-role", "quasi-identifier")
+    form.get_by_role("button", name="Draft again").click()
+    form.get_by_role("button", name="Replace it").click()
+    left_out = page.locator("#left-out")
+    expect(left_out).to_contain_text("Left out: zip, admission_date, length_of_stay, charge.")
+    left_out.get_by_role("button", name="Show them").click()
+    expect(page.locator("#columns tbody tr:visible")).to_have_count(4)
+    set_role(page, "zip", "quasi-identifier")
+    expect(left_out).to_contain_text("Left out: admission_date, length_of_stay, charge.")
+    page.get_by_text("What are the data for?").click()
+    page.get_by_text("The same in a shell and in Python").click()
+    expect(page.locator("#draft-shell")).to_contain_text("--keep age,sex,diagnosis")
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Promise").click()
+    expect(page.get_by_label("The public")).to_be_checked()
+    expect(page.locator("#shell")).to_contain_text("--k 11")
+    page.go_back()
+    for _ in range(2):
+        with page.expect_navigation():
+            page.get_by_role("button", name="Undo").click()
+    expect(page.locator('tr[data-name="charge"]')).to_have_attribute("data-role", "sensitive")
+
+
+def test_a_key_that_may_name_persons_is_asked_about(page: Any, app: App) -> None:
+    rows = [f"{1000 + i % 60},{'FM'[i % 2]},{1930 + i % 60}" for i in range(240)]
+    content = "\n".join(["nr,sex,birth_year", *rows]).encode()
+    upload(page, app, {"name": "visits.csv", "mimeType": "text/csv", "buffer": content})
+    whose = page.locator("#whose")
+    expect(whose).to_contain_text("May one person have several records? nr repeats")
+    expect(page.locator("#counts")).not_to_be_empty()
+    whose.get_by_role("button", name="Yes: it says").click()
+    expect(whose).to_be_hidden()
+    expect(page.locator('tr[data-name="nr"]')).to_have_attribute("data-role", "person")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Redo")).to_be_enabled()  # the page is there again, with its script
+    whose.get_by_role("button", name="No: every record").click()
+    expect(whose).to_have_count(0)
+    saved(page)
+    page.reload()
+    expect(page.get_by_label("Who gets the data")).to_be_visible()
+    expect(whose).to_have_count(0)
+
+
 @pytest.mark.deep
 def test_adult_is_anonymised_with_arx_hierarchies(page: Any, app: App, shared_data: Path) -> None:
     upload(page, app, shared_data / "adult" / "adult.csv")

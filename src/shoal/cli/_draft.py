@@ -45,12 +45,6 @@ _TITLES = {
 }
 # lines of a screen that the columns may take; the rest of 40 says how to go on
 _ROWS, _WIDTH = 24, 80
-#: Who gets the data: the k that is usual then, how many values a group shows of each secret, and who they are.
-_AUDIENCES = {
-    "partners": (3, 0, "partners under contract, in their own rooms"),
-    "researchers": (5, 2, "researchers under contract"),
-    "public": (11, 3, "the public"),
-}
 #: secrets for which that is asked by default; with more of them little would stay
 _PROTECTED = 3
 _ANSWERS = {"k": "quasi-identifier", "s": "sensitive", "n": "identifier", "h": "insensitive", "d": "drop"}
@@ -118,6 +112,7 @@ def draft(
     """
     import shoal
     from shoal.datasets import holds_tables
+    from shoal.methods.shorthand import AUDIENCES
 
     if all_tables or holds_tables(file.source):
         if edit or private or keep or also or drop or person or audience or file.table:
@@ -131,8 +126,8 @@ def draft(
     target = output or _source.default_schema(file.source)
     if target.exists() and not overwrite:
         raise OutputError(f"`{target}` already exists", hint="choose another name with --output, or use --overwrite")
-    if audience is not None and audience not in _AUDIENCES:
-        raise ParameterError(f"--for must be one of {', '.join(_AUDIENCES)}")
+    if audience is not None and audience not in AUDIENCES:
+        raise ParameterError(f"--for must be one of {', '.join(AUDIENCES)}")
     if not private and (account is not None or numbers):
         raise ParameterError("--account and --numbers go with --private: any other draft looks at the records.")
     data = file.read()
@@ -356,11 +351,15 @@ def _next_steps(
 
 def _protection(drafted: Draft, audience: str | None) -> list[str]:
     """Return the promises that are usual for those who get the data, as options."""
-    k, varied, recipient = _AUDIENCES.get(audience or "", (5, 0, ""))
-    about = [f'--about "recipient={recipient}"'] if recipient else []
+    from shoal.methods.shorthand import AUDIENCES
+
+    if audience is None:
+        return ["--k 5"]
+    usual = AUDIENCES[audience]
+    about = [f'--about "recipient={usual.recipient}"']
     return [
-        f"--k {k}",
-        *(f"--l {shlex.quote(name)}={least}" for name, least in _varied_secrets(drafted, varied).items()),
+        f"--k {usual.k}",
+        *(f"--l {shlex.quote(name)}={least}" for name, least in _varied_secrets(drafted, usual.varied).items()),
         *about,
     ]
 
@@ -376,15 +375,17 @@ def _varied_secrets(drafted: Draft, varied: int) -> dict[str, int]:
 
 def _explained(drafted: Draft, audience: str) -> str:
     """Say what it changes who gets the data."""
-    k, varied, _ = _AUDIENCES[audience]
+    from shoal.methods.shorthand import AUDIENCES
+
+    usual = AUDIENCES[audience]
     who = "the public" if audience == "public" else audience
-    secrets = _varied_secrets(drafted, varied)
+    secrets = _varied_secrets(drafted, usual.varied)
     parts = [
         f"{least} different values of {quoted([name for name in secrets if secrets[name] == least])}"
         for least in sorted(set(secrets.values()), reverse=True)
     ]
     vary = f", each with at least {' and '.join(parts)}" if parts else ""
-    return f"For {who}: groups of at least {k} records{vary}."
+    return f"For {who}: groups of at least {usual.k} records{vary}."
 
 
 def _command(start: str, options: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from shoal import methods, models
@@ -15,12 +16,42 @@ from shoal.exact import describe_parameters
 from shoal.guarantees import BudgetRequirement, Requirement
 from shoal.methods.promises import KINDS
 
-__all__ = ["SHORT", "Asked", "are_private", "asked_in_short", "by_column", "every_short_name", "in_short", "short_of"]
+__all__ = [
+    "AUDIENCES",
+    "SHORT",
+    "Asked",
+    "Audience",
+    "are_private",
+    "asked_in_short",
+    "by_column",
+    "every_short_name",
+    "in_short",
+    "short_of",
+]
 
 Value = TypeVar("Value")
 
 #: A promise by its name, and its parameters.
 Asked = tuple[str, Mapping[str, object]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who gets the data, and what is usually promised then."""
+
+    k: int
+    #: How many values a group shows of each secret; 0 where that is not asked.
+    varied: int
+    recipient: str
+
+
+AUDIENCES: Mapping[str, Audience] = MappingProxyType(
+    {
+        "partners": Audience(k=3, varied=0, recipient="partners under contract, in their own rooms"),
+        "researchers": Audience(k=5, varied=2, recipient="researchers under contract"),
+        "public": Audience(k=11, varied=3, recipient="the public"),
+    }
+)
 
 #: the kinds of promises by the parameter that stands for them, the usual one first
 SHORT: dict[str, tuple[type[Requirement], ...]] = {}

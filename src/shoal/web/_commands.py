@@ -87,15 +87,43 @@ def compared(choice: dict[str, Any], source: Mapping[str, Any]) -> dict[str, str
     return {"python": script, "shell": _command("compare", name, reading, [*words, ("--folder", "comparison")])}
 
 
+def draft_commands(purpose: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, str]:
+    """Return the script and the command that draft the columns of an uploaded table for a purpose."""
+    name, reading = source["name"], source.get("reading", {})
+    keep, person = list(purpose["keep"]), purpose["person"]
+    # a name with a comma is told apart where it stands alone
+    names = [",".join(keep)] if keep and not any("," in each for each in (*keep, *_column_names(source))) else keep
+    given = [("--keep", each) for each in names]
+    given += [(option, value) for option, value in (("--person", person), ("--for", purpose["audience"])) if value]
+    wishes = (f", keep={keep!r}" if keep else "") + (f", person={person!r}" if person else "")
+    options = "".join(f", {key}={value!r}" for key, value in reading.items())
+    script = (
+        f"import shoal\n\ntable = shoal.read({name!r}{options})\n"
+        f"shoal.draft(table{wishes}).save({schema_name(name)!r})\n"
+    )
+    return {"python": script, "shell": _command("draft", name, reading, given, schema_option="--output")}
+
+
+def _column_names(source: Mapping[str, Any]) -> list[str]:
+    return [each["name"] for each in source["columns"]]
+
+
 def _read(name: str, reading: Mapping[str, str | bool]) -> str:
     """Return how a script begins: it reads the file ``name``."""
     options = "".join(f", {key}={value!r}" for key, value in reading.items())
     return f"import shoal\n\ntable = shoal.read({name!r}, schema={schema_name(name)!r}{options})\n"
 
 
-def _command(what: str, name: str, reading: Mapping[str, str | bool], words: Iterable[tuple[str, str]]) -> str:
+def _command(
+    what: str,
+    name: str,
+    reading: Mapping[str, str | bool],
+    words: Iterable[tuple[str, str]],
+    *,
+    schema_option: str = "--schema",
+) -> str:
     """Return a command on the file ``name``, one option per line."""
-    lines = [f"shoal {what} {file_word(name)} --schema {shlex.quote(schema_name(name))}"]
+    lines = [f"shoal {what} {file_word(name)} {schema_option} {shlex.quote(schema_name(name))}"]
     lines += [
         f"--{key.replace('_', '-')}{'' if value is True else f' {shlex.quote(str(value))}'}"
         for key, value in reading.items()

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
 from shoal.folder import OUR_VERIFIER
+from shoal.methods.shorthand import AUDIENCES
 from shoal.relations import names_of
 from shoal.report import (
     Axis,
@@ -44,6 +45,7 @@ from shoal.web.api import (
     linked,
     nodes,
     plans,
+    purposes,
     releases,
     runs,
     schema,
@@ -74,6 +76,7 @@ def columns(here: Here, table: str) -> HTMLResponse:
     drafted = schema.get(here, table)
     kinds = {name: rule.kinds for name, rule in RULES.items()}
     shown: dict[str, Any] = {"roles": ROLES, "kinds": kinds, "date_formats": DATE_FORMATS}
+    shown |= {"purpose": purposes.describe(here, table), "audiences": AUDIENCES}
     return _page("columns", step="columns", schema=drafted, **shown, **_of(here, table))
 
 
@@ -113,6 +116,7 @@ def promise(here: Here, table: str, run: str | None = None, point: int | None = 
         schema=drafted,
         catalogue=known,
         presets=PRESETS,
+        audience=purposes.describe(here, table)["audience"],
         help={each["name"]: each["help"] for each in known["models"]},
         accounts=vaults.accounts_of(here, table),
         chosen=chosen,

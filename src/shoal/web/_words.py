@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse
 from shoal import exact
 from shoal.errors import ParameterProblem
 from shoal.exact import ExpectedValue
+from shoal.methods.shorthand import AUDIENCES
 from shoal.report import ticks
 from shoal.schema import Flat, read_rule
 from shoal.web._commands import file_word
@@ -154,20 +155,24 @@ OPTIONS: dict[str, tuple[str, str]] = {
 PRESETS: tuple[dict[str, Any], ...] = (
     {
         "name": "Trusted colleagues",
-        "text": "People who signed an agreement, on one of your machines. Groups of 3.",
-        "short": {"k": 3},
+        "audience": "partners",
+        "text": f"People who signed an agreement, on one of your machines. Groups of {AUDIENCES['partners'].k}.",
+        "short": {"k": AUDIENCES["partners"].k},
         "suppression_limit": 0.02,
     },
     {
         "name": "Researchers",
-        "text": "A data set handed to a research group. Groups of 5, two secrets in each.",
-        "short": {"k": 5, "l": 2},
+        "audience": "researchers",
+        "text": f"A data set handed to a research group. Groups of {AUDIENCES['researchers'].k}, two secrets in each.",
+        "short": {"k": AUDIENCES["researchers"].k, "l": AUDIENCES["researchers"].varied},
         "suppression_limit": 0.05,
     },
     {
         "name": "The public",
-        "text": "On the internet, for everyone and for ever. Groups of 11 that look like the whole table.",
-        "short": {"k": 11, "t": 0.3},
+        "audience": "public",
+        "text": f"On the internet, for everyone and for ever. Groups of {AUDIENCES['public'].k} that look like the "
+        "whole table.",
+        "short": {"k": AUDIENCES["public"].k, "t": 0.3},
         "suppression_limit": 0.05,
     },
 )

@@ -12,6 +12,7 @@ from shoal.web.api import (
     nodes,
     plans,
     projects,
+    purposes,
     releases,
     runs,
     schema,
@@ -31,6 +32,7 @@ router = APIRouter(
 for name, area in {
     "tables": tables.router,
     "schema": schema.router,
+    "purposes": purposes.router,
     "plans": plans.router,
     "estimate": plans.estimates,
     "runs": runs.router,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import tempfile
-import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,8 +16,9 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from shoal.errors import HierarchyError, ParameterError, SchemaError
-from shoal.web._context import SCHEMA, Context, Here, receive
-from shoal.web._store import read_json, write_json
+from shoal.web._context import Context, Here, receive
+from shoal.web._drafts import document, restore_schema, save_schema
+from shoal.web._drafts import history as history_of
 from shoal.web._words import rule_words
 from shoal.web.api.answers import RequestBody, SavedSchemaAnswer, SchemaAnswer
 from shoal.web.api.tables import MOST_COLUMNS, UPLOAD, received
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from shoal.schema import Attribute
 
 router = APIRouter()
-
-#: states of a schema that can be undone
-_HISTORY, _STATES = "history.json", 50
 
 _SHOWN = 60
 #: what one column may say of itself: entries of its lists, characters of a text, size of a number
@@ -67,7 +64,7 @@ def put(
     with here.table(table) as opened:
         opened.with_schema(schema)
     with here.saving:
-        _save(here, table, schema)
+        save_schema(here, table, schema)
     return get(here, table)
 
 
@@ -79,11 +76,16 @@ class SchemaChanges(RequestBody):
         default={}, max_length=MOST_COLUMNS, description="whole columns as in a schema file, by their number"
     )
     confirmed: bool = Field(default=False, description="whether a person has looked at every role")
+    persons: Literal["records"] | None = Field(
+        default=None, description="`records`: a person says that every record stands for another person"
+    )
 
 
 @router.patch("/tables/{table}/schema", response_model=SavedSchemaAnswer)
 def change(here: Here, table: str, changes: SchemaChanges) -> dict[str, Any]:
     """Save some columns at once; what another window changed meanwhile is not overwritten, but told."""
+    from shoal.schema import PersonsAnswer
+
     changed = {here.column(table, n): _checked(here, table, column) for n, column in changes.columns.items()}
     with here.saving:
         here.check_version(table, changes.version)
@@ -94,9 +96,10 @@ def change(here: Here, table: str, changes: SchemaChanges) -> dict[str, Any]:
             old,
             attributes=tuple(by_name.get(attribute.name, attribute) for attribute in old),
             guessed=old.guessed and not changes.confirmed,
+            persons=PersonsAnswer(changes.persons) if changes.persons else old.persons,
         )
         _check_records(here, table, new, by_name)
-        _save(here, table, new)
+        save_schema(here, table, new)
     words = {n: rule_words(column.get("hierarchy")).replace("`", "") for n, column in changes.columns.items()}
     return {"guessed": new.guessed, "version": here.version(table), "words": words}
 
@@ -118,7 +121,7 @@ def change_columns(here: Context, table: str, way: str, ways: Mapping[str, Any])
             schema = as_quasi_identifier(opened, schema, name) if generalised else schema.with_role(name, role)
         opened.with_schema(schema)
     with here.saving:
-        _save(here, table, schema)
+        save_schema(here, table, schema)
 
 
 @router.put("/tables/{table}/schema.toml", openapi_extra=UPLOAD, response_model=SchemaAnswer)
@@ -145,7 +148,7 @@ def take_file(here: Context, table: str, body: bytes) -> dict[str, Any]:
     with here.table(table) as opened:
         opened.with_schema(read)
     with here.saving:
-        _save(here, table, read)
+        save_schema(here, table, read)
     return get(here, table)
 
 
@@ -223,18 +226,6 @@ async def hierarchy(
     return {"file": f"hierarchies/{number}.csv"} | ({} if delimiter == ";" else {"delimiter": delimiter})
 
 
-def document(schema: Schema) -> list[dict[str, Any]]:
-    """Return a schema as the columns of its file, each with its name; days as text."""
-    from shoal import schema as schemas
-
-    columns: dict[str, dict[str, Any]] = tomllib.loads(schemas.dumps(schema))["columns"]
-    return [
-        {"name": name}
-        | {key: value.isoformat() if isinstance(value, dt.date) else value for key, value in column.items()}
-        for name, column in columns.items()
-    ]
-
-
 def _checked(here: Context, table: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return a column as a schema file has it; a hierarchy file must be one that was uploaded for this table."""
     values = {key: value for key, value in column.items() if key != "name" and value is not None}
@@ -310,54 +301,20 @@ def _schema(here: Context, table: str, columns: dict[str, Any]) -> Schema:
     return schema.from_document({"shoal": 1, "columns": columns}, here.store.tables.path(table))
 
 
-def _save(here: Context, table: str, schema: Schema) -> None:
-    from shoal import schema as schemas
-
-    path = here.store.tables.path(table) / SCHEMA
-    before = path.read_text(encoding="utf-8") if path.is_file() else None
-    partial = path.with_suffix(".partial")
-    schemas.save(schema, partial)
-    changed = before is not None and before != partial.read_text(encoding="utf-8")
-    partial.replace(path)
-    if changed:
-        past = _history(here, table)["past"]
-        _note_history(here, table, [*past, before], [])
-
-
-def _history(here: Context, table: str) -> dict[str, list[str]]:
-    """Return the earlier states of a schema, and those that were undone, each the newest last."""
-    found = read_json(here.store.tables.path(table) / _HISTORY) or {}
-    return {name: list(found.get(name, [])) for name in ("past", "future")}
-
-
-def _note_history(here: Context, table: str, past: list[Any], future: list[Any]) -> None:
-    write_json(here.store.tables.path(table) / _HISTORY, {"past": past[-_STATES:], "future": future[-_STATES:]})
-
-
 @router.get("/tables/{table}/schema/history")
 def history(here: Here, table: str) -> dict[str, int]:
     """Return how many changes of the columns can be undone, and done again."""
-    return {name: len(states) for name, states in _history(here, table).items()}
+    return {name: len(states) for name, states in history_of(here.store.tables.path(table)).items()}
 
 
 @router.post("/tables/{table}/schema/{step}", response_model=SavedSchemaAnswer)
 def step_back(here: Here, table: str, step: Literal["undo", "redo"]) -> dict[str, Any]:
     """Undo the last change of roles and hierarchies, or do it again."""
-    from shoal import schema as schemas
-
-    path = here.store.tables.path(table) / SCHEMA
+    source, target = ("past", "future") if step == "undo" else ("future", "past")
     with here.saving:
-        found = _history(here, table)
-        source, target = ("past", "future") if step == "undo" else ("future", "past")
-        if not found[source]:
-            raise ParameterError("there is nothing to undo" if step == "undo" else "there is nothing to do again")
-        text = found[source].pop()
-        found[target].append(path.read_text(encoding="utf-8"))
-        restored = schemas.loads(text, path.parent)  # hierarchy files that it names are still there
-        partial = path.with_suffix(".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-        _note_history(here, table, found["past"], found["future"])
+        restored = restore_schema(here, table, source, target)
+    if restored is None:
+        raise ParameterError("there is nothing to undo" if step == "undo" else "there is nothing to do again")
     return {"guessed": restored.guessed, "version": here.version(table)}
 
 

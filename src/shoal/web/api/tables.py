@@ -24,6 +24,7 @@ from shoal.schema import date_pattern
 from shoal.tables import Table, readable, uploadable
 from shoal.web._context import SCHEMA, Context, Here, receive
 from shoal.web._convert import CONVERTED, convert, list_tables
+from shoal.web._drafts import add_draft, current_draft, draft_columns
 from shoal.web._store import now, read_json, write_json
 from shoal.web.api.answers import RecordsAnswer, RequestBody, TableAnswer, ValuesAnswer
 from shoal.writing import digest
@@ -198,7 +199,9 @@ def example(here: Here) -> dict[str, Any]:
 @router.get("/tables/{table}", response_model=TableAnswer)
 def one_table(here: Here, table: str) -> dict[str, Any]:
     """Return a table's name, size and the profiles of its columns."""
-    return here.store.tables.about(table)
+    about = here.store.tables.about(table)
+    reasons = current_draft(here.store.tables.path(table))["reasons"]
+    return about | {"columns": [each | {"reason": reasons.get(each["name"], "")} for each in about["columns"]]}
 
 
 @router.get("/tables/{table}/records", response_model=RecordsAnswer)
@@ -245,7 +248,7 @@ def values(
     name = here.column(table, number)
     schema = here.schema(table)
     numeric = schema[name].kind is Kind.NUMERIC
-    why = here.store.tables.about(table)["columns"][number].get("reason", "")
+    why = current_draft(here.store.tables.path(table))["reasons"].get(name, "")
     with here.table(table) as opened:
         counted = tables.count_values(opened, name)
         if limit is None and numeric and counted.distinct <= _COUNTED:
@@ -362,36 +365,36 @@ def remove(here: Here, table: str) -> None:
 def _draft(
     here: Context, identity: str, source: dict[str, Any], missing: tuple[str, ...] = (), dates: str | None = None
 ) -> dict[str, Any]:
-    from shoal import schema, tables
+    from shoal import schema
 
     folder, file = here.store.tables.path(identity), source["file"]
+    declared = {"missing": list(missing), "dates": dates}
     _check_size(folder / file)
     try:
         with here.opened.open(folder / file, source["reading"]) as table:
             if len(table.columns) > MOST_COLUMNS:
                 few = f"this table has {len(table.columns):,} columns; the app shows at most {MOST_COLUMNS:,}"
                 raise DataError(few, hint=_CLI)
-            profiles = tables.profile(table, date_format=dates)
-            drafted = tables.draft_profiled(table, profiles)
+            profiles, drafted = draft_columns(table, declared)
             read_as = {key: value for key, value in table.source.details if key != "decimal" or value != "."}
             notes = [*source.get("notes", ()), *(each.replace(file, source["name"]) for each in table.notes)]
     except DataError as error:
         here.opened.forget(folder)
         # the file has a name of ours here, which would tell the user nothing
         raise DataError([each.replace(file, source["name"]) for each in error.problems], hint=error.hint) from None
-    declared = (*drafted.schema.missing_values, *(each for each in missing if each.strip()))
-    chosen = dataclasses.replace(drafted.schema, missing_values=tuple(dict.fromkeys(declared)))
-    schema.save(chosen, folder / SCHEMA)
+    schema.save(drafted.schema, folder / SCHEMA)
+    add_draft(folder, drafted)
     about = source | {
         "created": now(),
         "content": digest(folder / file)[0],
         "records": profiles[0].records,
         "read_as": read_as,
         "notes": notes,
-        "columns": [_profile(each) | {"reason": drafted.reasons[each.name]} for each in profiles],
+        "declared": declared,
+        "columns": [_profile(each) for each in profiles],
     }
     here.store.tables.note(identity, about)
-    return {"id": identity, **about}
+    return one_table(here, identity)
 
 
 def _check_size(path: Path) -> None:

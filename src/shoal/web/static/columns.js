@@ -3,6 +3,7 @@ import { busy, call, channel, clear, make, show } from "./app.js";
 import { called, complete, drawGroups, moved } from "./groups.js";
 import { drawCuts, withCut } from "./cuts.js";
 import { glance, picture } from "./pictures.js";
+import { tellDraft, watchPurpose } from "./purpose.js";
 import { groupsOf, groupsText, lines, rules, texts } from "./rules.js";
 
 const list = document.querySelector("#columns");
@@ -53,6 +54,7 @@ function tell() {
   else if (unsaved.size) state.textContent = `Not saved: ${[...unsaved.keys()].map((n) => columns[n].name).join(", ")}`;
   else state.textContent = "All changes are saved";
   for (const row of rows) row.classList.toggle("unsaved", unsaved.has(Number(row.dataset.number)));
+  tellDraft(columns);
   const counts = Object.entries(labels)
     .filter(([role]) => role)
     .map(([role, label]) => [role, label, columns.filter((column) => column.role === role).length]);
@@ -576,6 +578,28 @@ for (const [id, address] of Object.entries({ "#schema-file": "schema.toml", "#ar
   });
 }
 tell();
+
+// ---- the purpose
+
+watchPurpose({
+  table,
+  version: () => version,
+  saved: async () => {
+    await queue;
+    if (unsaved.size) throw [...unsaved.values()][0];
+  },
+  reload: () => {
+    windows.postMessage("");
+    location.reload();
+  },
+  isPerson: (name) => {
+    const n = columns.findIndex((column) => column.name === name);
+    const answered = n < 0 ? save({}, { persons: "records" }) : save({ [n]: changed(n, { role: "person" }) });
+    answered.then((done) => {
+      if (done && n < 0) document.querySelector("#whose").remove();
+    });
+  },
+});
 
 // ---- undo and redo: earlier states of all columns are kept by the app
 

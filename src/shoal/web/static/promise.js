@@ -243,6 +243,12 @@ form.addEventListener("submit", (event) => {
   });
 });
 restore(JSON.parse(document.querySelector("#chosen").textContent));
+/** The preset for those who get the data, where the columns were drafted for them. */
+const usual = form.querySelector("[data-usual]");
+if (usual) {
+  usual.checked = true;
+  preset(usual);
+}
 arrange();
 check();
 
