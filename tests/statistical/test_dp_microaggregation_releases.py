@@ -117,16 +117,18 @@ def test_released_concepts_have_the_probabilities_of_the_exponential_mechanism()
 
 def probabilities(attribute: Attribute, epsilon: float) -> tuple[list[str | None], np.ndarray]:
     """Compute exp(-epsilon m / (2 Delta)) for one value A, from the ancestors of the concepts."""
-    above = {
+    above: dict[str | None, set[str | None]] = {
         "A": {"A", "north", "*"},
         "B": {"B", "north", "*"},
         "C": {"C", "south", "*"},
         "north": {"north", "*"},
         "south": {"south", "*"},
         "*": {"*"},
+        None: {None, "*"},  # a missing value is a value of its own
     }
     distances = {(a, b): np.log2(1 + len(above[a] ^ above[b]) / len(above[a] | above[b])) for a in above for b in above}
-    reach = max(abs(distances[a, x] - distances[a, y]) for a in above for x in ("A", "B", "C") for y in ("A", "B", "C"))
+    values = ("A", "B", "C", None)
+    reach = max(abs(distances[a, x] - distances[a, y]) for a in above for x in values for y in values)
     weights = np.array([np.exp(-epsilon * distances[a, "A"] / (2 * reach)) for a in above])
     return list(above), weights / weights.sum()
 

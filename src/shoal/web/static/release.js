@@ -1,12 +1,5 @@
-// A result: check it, hand it over in any format, sign it; open the part that the address names.
+// A result: check it, hand it over in any format, sign it.
 import { busy, call, clear, element, make, show, showVerification } from "./app.js";
-
-function reveal() {
-  const target = location.hash && document.querySelector(location.hash);
-  for (let part = target || null; part; part = part.parentElement) {
-    if (part instanceof HTMLDetailsElement) part.open = true;
-  }
-}
 
 const verified = element("[data-verify-now]", HTMLElement);
 call("GET", verified.dataset.verifyNow ?? "")
@@ -119,5 +112,3 @@ for (const figure of linked?.querySelectorAll("figure") ?? []) {
     });
   }
 }
-window.addEventListener("hashchange", reveal);
-reveal();
