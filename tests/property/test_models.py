@@ -116,10 +116,12 @@ def class_models(draw: st.DrawFn, release: Release) -> Model:
             found = reference.factor(release, group) if release.released else None
             beta = max(Fraction(0), (found or Fraction(2)) - 1 + shift)
             return BetaLikeness("s", beta, enhanced=draw(st.booleans()))
-        case _:
+        case "delta-presence":
             share = Fraction(size, max(group.population, 1))
             bounds = sorted([min(max(share + shift, Fraction(0)), Fraction(1)), draw(st.fractions(0, 1))])
             return DeltaPresence(*bounds)
+        case name:
+            raise NotImplementedError(f"draw a value of the model `{name}` here")
 
 
 RELEASE_MODELS = ("k-m-anonymity", "average-risk", "sample-uniqueness", "estimated-uniqueness")
