@@ -17,11 +17,17 @@ help: ## show what each target does
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
+# what lint, types and the quick tests need: no Spark, no browser
+.venv/checked: pyproject.toml $(wildcard src/shoal/kernels/native/*)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[check]'
+	touch .venv/installed $@
+
 # with all that it needs at once: every call compiles the kernels
 .venv/tested: pyproject.toml $(wildcard src/shoal/kernels/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --editable '.[docs,test]'
-	touch .venv/installed $@
+	touch .venv/installed .venv/checked $@
 
 # what builds the page of the second verifier again and runs its tests, where npm is there
 verifier/node_modules/.package-lock.json: verifier/package-lock.json
@@ -38,7 +44,7 @@ test: .venv/tested system lint ## system packages, lint, types, the documentatio
 tests: .venv/tested verifier/node_modules/.package-lock.json ## all tests and nothing else
 	$(BIN)/python -m pytest -n 3
 
-check: .venv/tested lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
+check: .venv/checked lint types ## the developer loop: lint, types and the quick tests, one release of each method among them
 	$(BIN)/python -m pytest -q -n 2 --hypothesis-profile=quick $(QUICK)
 
 bench: .venv/tested ## print the main figures and goals; AGAINST=OTHER/src adds ratios to another version, names what is 20 % slower
@@ -48,11 +54,11 @@ bench: .venv/tested ## print the main figures and goals; AGAINST=OTHER/src adds 
 figures: .venv/tested ## print the figures of every benchmark, which takes an hour
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-lint: .venv/tested ## ruff: lint and format
+lint: .venv/checked ## ruff: lint and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/tested ## mypy --strict
+types: .venv/checked ## mypy --strict
 	$(BIN)/mypy
 
 explore: .venv/tested ## the property tests with examples that no run has tried before

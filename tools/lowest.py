@@ -11,7 +11,8 @@ from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 extras = project["optional-dependencies"]
-used = [*project["dependencies"], *(each for name in extras if name not in ("docs", "test") for each in extras[name])]
+shipped = [name for name in extras if name not in ("check", "docs", "test")]
+used = [*project["dependencies"], *(each for name in shipped for each in extras[name])]
 for requirement in used:
     if found := re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\d.]+)", requirement):
         print(f"{found[1]}=={found[2]}")

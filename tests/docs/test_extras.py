@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOR_DEVELOPERS = {"docs", "test"}
+FOR_DEVELOPERS = {"check", "docs", "test"}
 
 
 def _listed(page: str) -> dict[str, str]:
